@@ -1,0 +1,54 @@
+"""What came out of the sources: the input of every later stage."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from diagnose.model.event import Clock, Event, Points
+
+
+@dataclass(slots=True, kw_only=True)
+class SourceSummary:
+    """What is known of one source apart from its records.
+
+    Args:
+        name: As reports show it.
+        bytes: Size as read, after decompression.
+        lines: Number of lines.
+        rank: Global rank that the file name states, if any.
+        local_rank: Rank on its host, likewise.
+        host: Host, likewise.
+        attempt: Restart count, likewise.
+        first_time: Stamp near the first line, seconds as in ``Line.time``.
+        last_time: Stamp near the last line.
+        clock: What both are measured against.
+    """
+
+    name: str
+    bytes: int = 0
+    lines: int = 0
+    rank: int | None = None
+    local_rank: int | None = None
+    host: str | None = None
+    attempt: int = 0
+    first_time: float | None = None
+    last_time: float | None = None
+    clock: Clock = Clock.NONE
+
+
+@dataclass(slots=True, kw_only=True)
+class Reading:
+    """All that was read.
+
+    Args:
+        sources: In the order of discovery, which is the order of names.
+        events: In the order of sources, then of lines.
+        points: One entry a metric and writer.
+        skipped: ``{"file", "reason"}`` of what could not be read.
+        truncated: ``{"file", "what", ...}`` of what was cut or capped, and how much.
+    """
+
+    sources: list[SourceSummary] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    points: list[Points] = field(default_factory=list)
+    skipped: list[dict[str, str]] = field(default_factory=list)
+    truncated: list[dict[str, Any]] = field(default_factory=list)

@@ -1,0 +1,89 @@
+"""Converters from the text of a captured group to a value in base units."""
+
+import re
+
+SIZES = {
+    "": 1, "b": 1, "bytes": 1,
+    "k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10,
+    "m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20,
+    "g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30,
+    "t": 1 << 40, "tb": 1 << 40, "tib": 1 << 40,
+}  # fmt: skip
+"""Allocators, kernels and tools print powers of two under either spelling."""
+
+SECONDS = {
+    "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "": 1.0, "s": 1.0, "sec": 1.0, "secs": 1.0, "seconds": 1.0,
+    "m": 60.0, "min": 60.0, "minutes": 60.0, "h": 3600.0, "hours": 3600.0, "d": 86400.0,
+}  # fmt: skip
+
+_QUANTITY = re.compile(r"\s*(-?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*$")
+
+
+def _quantity(text: str, units: dict[str, int] | dict[str, float]) -> float:
+    found = _QUANTITY.match(text)
+    if found is None or found[2].lower() not in units:
+        raise ValueError(f"not a quantity: {text!r}")
+    return float(found[1].replace(",", "")) * units[found[2].lower()]
+
+
+def size(text: str) -> int:
+    """Return bytes from ``2.50 GiB``, ``1024 kB`` or ``17179869184``.
+
+    Raises:
+        ValueError: The text is not a size.
+    """
+    return round(_quantity(text, SIZES))
+
+
+def seconds(text: str) -> float:
+    """Return seconds from ``90s``, ``1.5 ms`` or ``30``.
+
+    Raises:
+        ValueError: The text is not a duration.
+    """
+    return _quantity(text, SECONDS)
+
+
+def milliseconds(text: str) -> float:
+    """Return seconds from a number of milliseconds."""
+    return float(text) / 1000
+
+
+def hexadecimal(text: str) -> int:
+    """Return the number written in hexadecimal, with or without ``0x``."""
+    return int(text, 16)
+
+
+def short_host(text: str) -> str:
+    """Return a host name up to its first dot; an address stays whole."""
+    return text if re.fullmatch(r"[\d.]+|.*:.*", text) else text.split(".")[0]
+
+
+def address(text: str) -> str:
+    """Return the address of NCCL's ``10.0.0.1<45231>``, of ``10.0.0.1:29500`` or ``[::1]:29500``."""
+    text = text.split("<")[0]
+    if text.startswith("["):
+        return text[1:].split("]")[0]
+    return text.split(":")[0] if text.count(":") == 1 else text
+
+
+def pci(text: str) -> str:
+    """Return ``0000:5d:00.0`` from any spelling of a PCI address.
+
+    ``00000000:5D:00.0`` (nvidia-smi), ``0000:5d:00`` (kernel) and NCCL's ``5d000``, which is
+    domain * 2**20 + bus * 2**12 + device * 2**4 + function, all name the same GPU.
+
+    Raises:
+        ValueError: The text is none of these.
+    """
+    if ":" not in text:
+        number = int(text, 16)
+        parts = (number >> 20, number >> 12 & 0xFF, number >> 4 & 0xFF, number & 0xF)
+        return "{:04x}:{:02x}:{:02x}.{:x}".format(*parts)
+    found = re.fullmatch(
+        r"(?:([0-9A-Fa-f]+):)?([0-9A-Fa-f]{1,2}):([0-9A-Fa-f]{1,2})(?:\.([0-7]))?", text
+    )
+    if found is None:
+        raise ValueError(f"not a PCI address: {text!r}")
+    parts = tuple(int(part or "0", 16) for part in found.groups())
+    return "{:04x}:{:02x}:{:02x}.{:x}".format(*parts)

@@ -1,0 +1,28 @@
+"""Where the shipped rules and playbooks are, in a checkout or in a wheel."""
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Literal
+
+from diagnose.errors import InstallationError
+
+Kind = Literal["rules", "playbooks"]
+
+
+def root(kind: Kind) -> Traversable:
+    """Return the folder of shipped files.
+
+    The checkout is asked first: an editable install leaves a copy in the environment that goes
+    stale at the first edit.
+
+    Raises:
+        InstallationError: Neither a checkout nor an installed copy has the folder.
+    """
+    checkout = Path(__file__).resolve().parent.parent / kind
+    if checkout.is_dir() and (checkout.parent / "pyproject.toml").is_file():
+        return checkout
+    packaged = files("diagnose") / "_data" / kind
+    if packaged.is_dir():
+        return packaged
+    raise InstallationError(f"the shipped {kind} are missing; install diagnose again")
