@@ -1,0 +1,30 @@
+"""Root causes of failed or slow distributed AI jobs, found in their logs.
+
+``run(["./logs"])`` and ``run_text(snippet)`` return a ``Report``, whose attributes are the keys of
+the JSON report::
+
+    import diagnose
+
+    report = diagnose.run(["./logs"])
+    for finding in report.findings:
+        if finding.role == "root":
+            print(finding.title, finding.culprit.hosts)
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from diagnose.api import Report, run, run_text
+
+VERSION = "0.1.0"
+
+__all__ = ["VERSION", "Report", "run", "run_text"]
+
+
+def __getattr__(name: str) -> Any:
+    # The scan, Jinja and the parsers load on first use, so that ``diagnose --help`` is quick.
+    if name in __all__:
+        from diagnose import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'diagnose' has no attribute {name!r}")

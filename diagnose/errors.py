@@ -14,6 +14,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from diagnose.model.report import ReportData
 
 
 class DiagnoseError(Exception):
@@ -31,9 +35,18 @@ class InstallationError(DiagnoseError):
 
 
 class NoInputError(DiagnoseError):
-    """Nothing that was named could be read."""
+    """Nothing that was named could be read.
+
+    Args:
+        message: What was tried and why it failed.
+        report: The report that says so; its verdict is ``no-evidence``.
+    """
 
     exit_code = 3
+
+    def __init__(self, message: str, report: "ReportData | None" = None) -> None:
+        self.report = report
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""From paths to clean lines: discover, open, unwrap, scan, and take prefixes off."""

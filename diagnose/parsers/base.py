@@ -24,8 +24,10 @@ from functools import cached_property
 from typing import Protocol
 
 import regex
+from regex import Pattern as Compiled
 
 from diagnose.ingest.pattern import required_literals
+from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Line, Measurement, Nature, Value
 
 TEXT_LIMIT = 2_000
@@ -75,7 +77,7 @@ class Pattern:
     once_per_block: bool = False
 
     @cached_property
-    def compiled(self) -> regex.Pattern[str]:
+    def compiled(self) -> Compiled[str]:
         """The compiled regular expression, made on first use."""
         return regex.compile(self.regex)
 
@@ -217,23 +219,6 @@ class FileParser:
     read: Callable[[Document], Iterable[Record]]
     emits: tuple[str, ...]
     sample: str
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One file in a folder.
-
-    Args:
-        name: Path relative to the folder, with ``/``.
-        size: Bytes.
-        head: Up to the first 64 bytes, empty where they were not read.
-        tail: Up to the last 128 bytes, likewise.
-    """
-
-    name: str
-    size: int
-    head: bytes = b""
-    tail: bytes = b""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,8 +78,8 @@ def pci(text: str) -> str:
     """
     if ":" not in text:
         number = int(text, 16)
-        parts = (number >> 20, number >> 12 & 0xFF, number >> 4 & 0xFF, number & 0xF)
-        return "{:04x}:{:02x}:{:02x}.{:x}".format(*parts)
+        packed = (number >> 20, number >> 12 & 0xFF, number >> 4 & 0xFF, number & 0xF)
+        return "{:04x}:{:02x}:{:02x}.{:x}".format(*packed)
     found = re.fullmatch(
         r"(?:([0-9A-Fa-f]+):)?([0-9A-Fa-f]{1,2}):([0-9A-Fa-f]{1,2})(?:\.([0-7]))?", text
     )
@@ -87,3 +87,41 @@ def pci(text: str) -> str:
         raise ValueError(f"not a PCI address: {text!r}")
     parts = tuple(int(part or "0", 16) for part in found.groups())
     return "{:04x}:{:02x}:{:02x}.{:x}".format(*parts)
+
+
+SIGNALS = {
+    1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS",
+    8: "SIGFPE", 9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE",
+    14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ",
+}  # fmt: skip
+"""Linux numbers on x86 and Arm: the logs come from there, wherever this program runs."""
+
+
+def signal_of_exit(code: int) -> str | None:
+    """Return the signal that an exit status stands for, None if the process ended by itself.
+
+    Args:
+        code: ``-9`` as Python's subprocess and torchrun print it, ``137`` as a shell does.
+    """
+    return SIGNALS.get(-code if code < 0 else code - 128)
+
+
+def network_reason(text: str) -> str:
+    """Return why a connection failed, from the error text of the C library.
+
+    One of ``refused``, ``timeout``, ``no-route``, ``unreachable``, ``reset``, ``broken-pipe``
+    and ``other``.
+    """
+    lower = text.lower()
+    for words, reason in (
+        ("refused", "refused"),
+        ("timed out", "timeout"),
+        ("timeout", "timeout"),
+        ("no route", "no-route"),
+        ("unreachable", "unreachable"),
+        ("reset by peer", "reset"),
+        ("broken pipe", "broken-pipe"),
+    ):
+        if words in lower:
+            return reason
+    return "other"

@@ -1,0 +1,246 @@
+"""The library: logs in, a report out. Prints nothing and never ends the process."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import date
+from os import PathLike
+from pathlib import Path
+
+from diagnose import VERSION
+from diagnose.assembly import assemble
+from diagnose.engine.load import RuleSet, load_rules
+from diagnose.engine.match import match_rules
+from diagnose.engine.patterns import rule_patterns
+from diagnose.engine.suppress import suppressor
+from diagnose.engine.verdict import judge
+from diagnose.errors import NoInputError, UsageError
+from diagnose.facts.case import Case, build
+from diagnose.ingest.discover import Folder, discover
+from diagnose.ingest.paste import split
+from diagnose.ingest.source import Source
+from diagnose.ingest.stamp import parse_stamp
+from diagnose.model.reading import Reading
+from diagnose.model.report import ReportData
+from diagnose.parsers import parsers
+from diagnose.parsers.base import FolderParser
+from diagnose.parsers.pool import Progress, read_all
+from diagnose.playbooks import Playbook, load_playbooks
+
+Paths = Sequence[str | PathLike[str]]
+
+
+class Report(ReportData):
+    """The answer: its attributes are the keys of the JSON report."""
+
+    def to_json(self) -> str:
+        """Return the JSON report; the same input and rules give the same bytes."""
+        from diagnose.render import json
+
+        return json.render(self)
+
+    def to_markdown(self) -> str:
+        """Return the report in a form fit for a ticket."""
+        from diagnose.render import markdown
+
+        return markdown.render(self)
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Rules and playbooks, loaded once for any number of runs.
+
+    Args:
+        rules: The shipped ones with those of teams laid over them.
+        playbooks: By id.
+    """
+
+    rules: RuleSet
+    playbooks: Mapping[str, Playbook]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Which part of the logs counts.
+
+    Args:
+        since: Records with an earlier stamp are left out; seconds as in ``Line.time``.
+        until: Records with a later stamp are left out.
+    """
+
+    since: float | None = None
+    until: float | None = None
+
+
+def load_knowledge(rules: Paths = (), playbooks: Paths = ()) -> Knowledge:
+    """Return the shipped rules and playbooks with those of some folders laid over them.
+
+    Args:
+        rules: Folders with rule files, overlays and causes.
+        playbooks: Folders with playbook files.
+
+    Raises:
+        RuleErrors: A file is wrong; all mistakes of all files are in it.
+    """
+    books = load_playbooks([Path(folder) for folder in playbooks])
+    return Knowledge(load_rules([Path(folder) for folder in rules]), books)
+
+
+def run(
+    paths: Paths,
+    *,
+    rules: Paths = (),
+    playbooks: Paths = (),
+    jobs: int | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    lang: str = "en",
+    progress: Progress | None = None,
+) -> Report:
+    """Diagnose folders, files, archives and globs.
+
+    Args:
+        paths: What to read.
+        rules: Folders with rules laid over the shipped ones.
+        playbooks: Folders with playbooks laid over the shipped ones.
+        jobs: Worker processes; None takes the cores this process may use.
+        since: Leave out records with an earlier stamp.
+        until: Leave out records with a later stamp.
+        lang: Language of playbook texts, ``en`` or ``zh``.
+        progress: Told the bytes read and the bytes in all, now and then.
+
+    Raises:
+        NoInputError: Nothing could be read; ``report`` holds the report that says why.
+        RuleErrors: A rule, overlay or playbook is wrong.
+        UsageError: ``since`` or ``until`` is not a time.
+    """
+    limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
+    knowledge = load_knowledge(rules, playbooks)
+    folder_parsers = [one for one in parsers() if isinstance(one, FolderParser)]
+
+    def wants(name: str) -> bool:
+        return any(parser.wants(name) for parser in folder_parsers)
+
+    found = discover([str(path) for path in paths], wants)
+    reading, entries = read_all(
+        found.sources,
+        [*parsers(), *rule_patterns(knowledge.rules.rules.values())],
+        wants=wants,
+        jobs=jobs,
+        progress=progress,
+    )
+    reading.skipped[:0] = found.skipped
+    folders = [*found.folders, *([Folder("", entries)] if entries else [])]
+    for folder in folders:
+        for parser in folder_parsers:
+            wanted = [entry for entry in folder.entries if parser.wants(entry.name)]
+            reading.events.extend(parser.read(folder.name, wanted) if wanted else ())
+    nothing = not reading.sources and not folders
+    return _report(reading, knowledge, limits, lang, nothing_read=nothing)
+
+
+def run_text(
+    text: str | bytes,
+    *,
+    rules: Paths = (),
+    playbooks: Paths = (),
+    since: str | None = None,
+    until: str | None = None,
+    lang: str = "en",
+) -> Report:
+    """Diagnose a pasted snippet; headings such as ``==> rank0.log <==`` split it into sources.
+
+    Args:
+        text: The snippet.
+        rules: As for ``run``.
+        playbooks: As for ``run``.
+        since: As for ``run``.
+        until: As for ``run``.
+        lang: As for ``run``.
+
+    Raises:
+        NoInputError: The snippet is empty; ``report`` holds the report that says so.
+        RuleErrors: As for ``run``.
+        UsageError: As for ``run``.
+    """
+    limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
+    data = text.encode() if isinstance(text, str) else text
+    return run_sources(
+        split(data), load_knowledge(rules, playbooks), limits=limits, lang=lang
+    )
+
+
+def run_sources(
+    sources: Sequence[Source],
+    knowledge: Knowledge,
+    *,
+    limits: Limits = Limits(),
+    lang: str = "en",
+) -> Report:
+    """Diagnose sources held in memory.
+
+    Args:
+        sources: With their bytes as ``data``.
+        knowledge: What to ask.
+        limits: Which part of the logs counts.
+        lang: Language of playbook texts.
+
+    Raises:
+        NoInputError: All of them are empty; ``report`` holds the report that says so.
+    """
+    reading, _ = read_all(
+        sources,
+        [*parsers(), *rule_patterns(knowledge.rules.rules.values())],
+        wants=lambda name: False,
+        jobs=1,
+    )
+    nothing = not any(source.bytes for source in reading.sources)
+    return _report(reading, knowledge, limits, lang, nothing_read=nothing)
+
+
+def _report(
+    reading: Reading, knowledge: Knowledge, limits: Limits, lang: str, *, nothing_read: bool
+) -> Report:
+    _apply(limits, reading)
+    case = build(reading)
+    report = _conclude(reading, case, knowledge, lang)
+    if nothing_read:
+        reasons = "; ".join(f"{one['file']}: {one['reason']}" for one in reading.skipped[:3])
+        raise NoInputError(f"nothing could be read. {reasons or 'The input is empty.'}", report)
+    return report
+
+
+def _conclude(reading: Reading, case: Case, knowledge: Knowledge, lang: str) -> Report:
+    rules = knowledge.rules
+    outcomes = match_rules(rules, case)
+    judged = judge(outcomes, rules.causes, case, suppressor(rules, date.today()))
+    data = assemble(
+        reading, case, rules, outcomes, judged, knowledge.playbooks, version=VERSION, lang=lang
+    )
+    return Report(**{one.name: getattr(data, one.name) for one in fields(data)})
+
+
+def _apply(limits: Limits, reading: Reading) -> None:
+    """Leave out the events outside the limits; those without a stamp stay."""
+    if limits.since is None and limits.until is None:
+        return
+    since = float("-inf") if limits.since is None else limits.since
+    until = float("inf") if limits.until is None else limits.until
+    reading.events[:] = [
+        event for event in reading.events if event.time is None or since <= event.time <= until
+    ]
+    for points in reading.points:
+        for place in reversed(range(len(points.times))):
+            if points.times[place] < since or points.times[place] > until:
+                for column in (points.steps, points.times, points.values, points.lines):
+                    del column[place]
+
+
+def _moment(text: str | None, option: str) -> float | None:
+    if text is None:
+        return None
+    found = parse_stamp(text)
+    if found is None:
+        raise UsageError(
+            f"--{option} {text!r} is not a time; give it as 2026-01-02T12:06:41 or 2026-01-02"
+        )
+    return found[0]

@@ -1,0 +1,263 @@
+"""From judged findings to the report: texts, evidence, playbooks, stages, timeline.
+
+Nothing is decided here; the verdict stage has decided what is cause and what is consequence.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from diagnose.engine.cascade import Node
+from diagnose.engine.load import RuleSet
+from diagnose.engine.match import RuleOutcome
+from diagnose.engine.unknown import unknown_errors
+from diagnose.engine.verdict import Judged
+from diagnose.facts.case import Case
+from diagnose.model.event import Event
+from diagnose.model.reading import Reading
+from diagnose.model.report import (
+    STAGES,
+    Alternative,
+    Evidence,
+    FilledPlaybook,
+    Finding,
+    Inputs,
+    Moment,
+    ReportData,
+    Stage,
+    UnknownError,
+    Verdict,
+)
+from diagnose.playbooks import Playbook, fill
+
+SCHEMA = "diagnose.report/1"
+
+EVIDENCE_SHOWN = 12
+"""Evidence lines of one finding in a report; ``count`` tells how many there are."""
+
+TEXT_SHOWN = 500
+"""Characters of an evidence line in a report."""
+
+SURE = 0.6
+"""From here on a root is likely, and an open cause counts as an answer."""
+
+
+def assemble(
+    reading: Reading,
+    case: Case,
+    rules: RuleSet,
+    outcomes: Sequence[RuleOutcome],
+    judged: Sequence[Judged],
+    playbooks: Mapping[str, Playbook],
+    *,
+    version: str,
+    lang: str,
+) -> ReportData:
+    """Return the report.
+
+    Args:
+        reading: What was read.
+        case: What it says.
+        rules: What was asked.
+        outcomes: What each rule answered.
+        judged: The findings with their roles.
+        playbooks: All that rules name.
+        version: Of the program.
+        lang: Language of playbook texts, ``en`` or ``zh``.
+    """
+    findings = [_finding(one, case, playbooks, lang) for one in judged]
+    cited = {id(event) for one in judged for event in one.node.events}
+    unknown = [
+        error
+        for error in unknown_errors(case.events, cited)
+        if not _overcome(case, error)
+    ]
+    stages = _stages(outcomes, findings)
+    verdict = _verdict(findings, judged, unknown, stages)
+    return ReportData(
+        schema=SCHEMA,
+        tool={
+            "name": "diagnose",
+            "version": version,
+            "rules": {"shipped": version, "packs": list(rules.packs)},
+        },
+        verdict=verdict,
+        summary=_summary(verdict, findings, unknown),
+        job=case.job.report,
+        findings=findings,
+        stages=stages,
+        timeline=_timeline(judged, case),
+        unknown_errors=unknown,
+        inputs=Inputs(
+            files=len(reading.sources),
+            bytes=sum(source.bytes for source in reading.sources),
+            lines=sum(source.lines for source in reading.sources),
+            skipped=reading.skipped,
+            truncated=reading.truncated,
+        ),
+    )
+
+
+def _finding(
+    one: Judged, case: Case, playbooks: Mapping[str, Playbook], lang: str
+) -> Finding:
+    node, match = one.node, one.node.match
+    first = min(node.events, key=lambda event: _moment(event, case), default=None)
+    return Finding(
+        key=node.key,
+        id=node.rule.id,
+        cause=node.cause.id,
+        stage=node.cause.stage,
+        symptoms=list(node.rule.symptoms or node.cause.symptoms),
+        role=one.role,
+        level=node.rule.level,
+        confidence=node.confidence,
+        owner=node.cause.owner,
+        title=match.title,
+        explanation=match.explanation,
+        culprit=node.culprit,
+        first_seen=_iso(first, case) if first else None,
+        count=node.count,
+        evidence=[_evidence(event, case) for event in node.events[:EVIDENCE_SHOWN]],
+        explains=sorted(other.key for other in node.reach() if other is not node),
+        explained_by=sorted(other.key for other in node.explained_by),
+        missing_evidence=list(match.missing),
+        suppressed=node.suppressed,
+        alternatives=[
+            Alternative(cause=rival.cause.id, confidence=rival.confidence, why_not=reason)
+            for rival, reason in one.rivals
+        ],
+        playbook=_playbook(node, playbooks, lang) if one.role != "context" else None,
+    )
+
+
+def _playbook(
+    node: Node, playbooks: Mapping[str, Playbook], lang: str
+) -> FilledPlaybook | None:
+    if node.rule.playbook is None:
+        return None
+    values = {**node.match.with_values, "culprit": node.culprit}
+    return fill(playbooks[node.rule.playbook], values, lang)
+
+
+def _evidence(event: Event, case: Case) -> Evidence:
+    return Evidence(
+        file=event.file,
+        line=event.line,
+        end_line=event.end_line,
+        time=_iso(event, case),
+        rank=event.rank,
+        host=event.host,
+        text=event.text[:TEXT_SHOWN],
+    )
+
+
+def _overcome(case: Case, error: UnknownError) -> bool:
+    """Return whether work went on after the first error of a kind."""
+    place = (error.first["file"], error.first["line"])
+    for event in case.events:
+        if (event.file, event.line) == place:
+            return case.progress_after(event, "rank" if event.rank is not None else "job") is True
+    return False
+
+
+def _verdict(
+    findings: Sequence[Finding],
+    judged: Sequence[Judged],
+    unknown: Sequence[UnknownError],
+    stages: Mapping[str, Stage],
+) -> Verdict:
+    counted = [
+        (finding, one.node)
+        for finding, one in zip(findings, judged, strict=True)
+        if finding.suppressed is None and finding.role != "context"
+    ]
+    roots = [(finding, node) for finding, node in counted if finding.role == "root"]
+    if any(not node.cause.open or finding.confidence >= SURE for finding, node in roots):
+        return "root-cause"
+    if counted or unknown:
+        return "symptoms-only"
+    if any(stage.state == "clear" for stage in stages.values()):
+        return "healthy"
+    return "no-evidence"
+
+
+def _stages(outcomes: Sequence[RuleOutcome], findings: Sequence[Finding]) -> dict[str, Stage]:
+    stages = {}
+    for name in STAGES:
+        asked = [outcome for outcome in outcomes if outcome.rule.stage == name]
+        checked = sum(outcome.had_input for outcome in asked)
+        here = [
+            finding
+            for finding in findings
+            if finding.stage == name and finding.role != "context" and finding.suppressed is None
+        ]
+        roots = [finding for finding in here if finding.role == "root"]
+        if roots:
+            stages[name] = Stage(state="fault", checked=checked, why=roots[0].title)
+        elif here:
+            stages[name] = Stage(state="suspect", checked=checked, why=here[0].title)
+        elif checked:
+            stages[name] = Stage(
+                state="clear", checked=checked, why=f"{checked} rules had input, none fired"
+            )
+        else:
+            stages[name] = Stage(state="no-evidence", checked=0, why=_lacking(asked))
+    return stages
+
+
+def _lacking(asked: Sequence[RuleOutcome]) -> str:
+    lacking = sorted({name for outcome in asked for name in outcome.missing_inputs})
+    if not lacking:
+        return "nothing to look at"
+    shown = ", ".join(lacking[:4]) + (", ..." if len(lacking) > 4 else "")
+    return f"nothing to look at; no {shown}"
+
+
+def _summary(
+    verdict: Verdict, findings: Sequence[Finding], unknown: Sequence[UnknownError]
+) -> str:
+    live = [one for one in findings if one.suppressed is None and one.role != "context"]
+    if verdict == "root-cause":
+        roots = [one for one in live if one.role == "root"]
+        more = f", and {len(roots) - 1} more independent" if len(roots) > 1 else ""
+        explained = len(roots[0].explains)
+        so = f"; it explains {explained} other finding{'s' * (explained != 1)}" if explained else ""
+        return f"{roots[0].title}{so}{more}."
+    if verdict == "symptoms-only":
+        if live:
+            return f"{live[0].title}; the logs do not show why."
+        return f"The logs end in an error that no rule knows: {unknown[0].template}"
+    if verdict == "healthy":
+        return "Nothing that needs action was found in these logs."
+    return "Nothing was recognised in this input, so it neither shows a fault nor clears one."
+
+
+def _timeline(judged: Sequence[Judged], case: Case) -> list[Moment]:
+    moments: list[tuple[float, Moment]] = []
+    for one in judged:
+        if one.role == "context":
+            continue
+        for event in one.node.events[:1]:
+            moments.append(
+                (
+                    _moment(event, case),
+                    Moment(
+                        time=_iso(event, case),
+                        what=one.node.match.title,
+                        rank=event.rank,
+                        host=event.host,
+                        finding=one.node.key,
+                    ),
+                )
+            )
+    moments.sort(key=lambda moment: (moment[0], moment[1].finding or ""))
+    return [moment for _, moment in moments]
+
+
+def _moment(event: Event, case: Case) -> float:
+    """Return when an event was printed, for sorting; unknown comes last."""
+    instant = case.clocks.of(event)
+    return float("inf") if instant is None else instant.seconds
+
+
+def _iso(event: Event, case: Case) -> str | None:
+    return case.iso(event.time, event.clock)

@@ -1,0 +1,119 @@
+"""``diagnose run`` and ``diagnose stdin``."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from diagnose.cli.options import RunOptions, run_options
+from diagnose.cli.output import deliver, exit_status, rendered
+from diagnose.cli.progress import Bar
+from diagnose.errors import NoInputError, UsageError
+from diagnose.model.report import ReportData
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@run_options
+@click.pass_context
+def run(context: click.Context, /, paths: tuple[str, ...], **values: Any) -> None:
+    """Analyse logs: folders, files, archives, globs, remote URLs; - is standard input."""
+    options = _checked(RunOptions(**values), context)
+    if "-" in paths:
+        if len(paths) > 1:
+            raise UsageError("- (standard input) cannot be combined with other paths")
+        context.exit(_analyse_stdin(options))
+
+    def analyse() -> ReportData:
+        from diagnose import api
+
+        with Bar(wanted=not options.quiet) as bar:
+            return api.run(
+                paths,
+                rules=options.rules,
+                playbooks=options.playbooks,
+                jobs=options.jobs,
+                since=options.since,
+                until=options.until,
+                progress=bar,
+                lang=options.lang,
+            )
+
+    context.exit(_report(analyse, options))
+
+
+@click.command()
+@run_options
+@click.pass_context
+def stdin(context: click.Context, /, **values: Any) -> None:
+    """Analyse a snippet that is pasted or piped in."""
+    context.exit(_analyse_stdin(_checked(RunOptions(**values), context)))
+
+
+def _analyse_stdin(options: RunOptions) -> int:
+    if reads_terminal():
+        click.echo("Paste the log, then press Ctrl-D", err=True)
+    data = sys.stdin.buffer.read()
+
+    def analyse() -> ReportData:
+        from diagnose import api
+
+        return api.run_text(
+            data,
+            rules=options.rules,
+            playbooks=options.playbooks,
+            since=options.since,
+            until=options.until,
+            lang=options.lang,
+        )
+
+    return _report(analyse, options)
+
+
+def reads_terminal() -> bool:
+    """Tell whether a person types the input."""
+    return sys.stdin.isatty()
+
+
+def _report(analyse: Callable[[], ReportData], options: RunOptions) -> int:
+    """Print the report of an analysis and return the exit status."""
+    try:
+        report = analyse()
+    except NoInputError as error:
+        click.echo(f"Error: {error}", err=True)
+        if error.report is not None:
+            deliver(rendered(error.report, options), options.output)
+        return error.exit_code
+    deliver(rendered(report, options), options.output)
+    return 0 if options.exit_zero else exit_status(report, options.fail_on)
+
+
+def _checked(options: RunOptions, context: click.Context) -> RunOptions:
+    """Refuse options that contradict one another, before any work is done.
+
+    Raises:
+        UsageError: They do, or the folder for the report does not exist.
+    """
+    if options.verbose and options.quiet:
+        # One on the command line overrules the other in the environment or in diagnose.yaml.
+        typed = [
+            name
+            for name in ("verbose", "quiet")
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        ]
+        if len(typed) != 1:
+            raise UsageError("--verbose and --quiet exclude each other")
+        options = replace(options, verbose=typed == ["verbose"], quiet=typed == ["quiet"])
+    if options.output is not None and not options.output.parent.is_dir():
+        raise UsageError(f"the folder of --output {options.output} does not exist")
+    if options.since is not None and options.until is not None:
+        since, until = map(datetime.fromisoformat, (options.since, options.until))
+        if (since.tzinfo is None) != (until.tzinfo is None):
+            raise UsageError("--since and --until must both have a zone, or neither")
+        if since >= until:
+            raise UsageError("--since must be before --until")
+    return options

@@ -1,0 +1,1 @@
+"""Rules: their schema, loading with positions and overlays, matching, and the verdict."""

@@ -1,0 +1,82 @@
+"""The ``text:`` and ``regex:`` of rules as parsers, so that the scan finds their lines.
+
+Each such condition is an event of its own, ``text:<rule id>:<n>``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from diagnose.engine.schema import EventCondition, Rule
+from diagnose.ingest.pattern import proves
+from diagnose.model.event import Event, Line, Value
+from diagnose.parsers.base import LineParser, Pattern
+from diagnose.parsers.convert import address, pci, seconds, short_host, size
+
+CONVERT: Mapping[str, Callable[[str], Value]] = {
+    "int": int,
+    "float": float,
+    "bytes": size,
+    "duration": seconds,
+    "rank": int,
+    "host": short_host,
+    "ip": address,
+    "pci": pci,
+}
+
+
+def rule_patterns(rules: Iterable[Rule]) -> list[LineParser]:
+    """Return one parser for each rule that selects text itself."""
+    return [_parser(rule) for rule in rules if rule.texts]
+
+
+def weak_texts(rule: Rule) -> list[str]:
+    """Return what is wrong with the required literals of a rule's text selections."""
+    found: list[str] = []
+    for condition in rule.texts:
+        pattern = _pattern(rule, condition)
+        if not pattern.required:
+            found.append(
+                f"no text of 4 bytes or more must stand in the lines of "
+                f"{condition.regex or condition.text!r}; add a longer literal"
+            )
+        elif condition.literals and not proves(pattern.regex, condition.literals):
+            found.append(f"the given literals are not in every match of {condition.regex!r}")
+    return found
+
+
+def _parser(rule: Rule) -> LineParser:
+    texts = {condition.event: condition.text for condition in rule.texts if condition.text}
+
+    def whole(event: Event, line: Line) -> Event | None:
+        wanted = texts.get(event.name, ())
+        return event if all(text in line.text for text in wanted) else None
+
+    return LineParser(
+        name=f"rule:{rule.id}",
+        title=f"lines that the rule {rule.id} asks for",
+        patterns=tuple(_pattern(rule, condition) for condition in rule.texts),
+        refine=whole if texts else None,
+    )
+
+
+def _pattern(rule: Rule, condition: EventCondition) -> Pattern:
+    return Pattern(
+        event=condition.event,
+        regex=condition.regex or "",
+        nature=condition.own_nature,
+        source=f"rule {rule.id}",
+        sample="",
+        types={name: _typed(CONVERT[kind]) for name, kind in condition.capture},
+        literals=condition.literals,
+    )
+
+
+def _typed(convert: Callable[[str], Value]) -> Callable[[str], Value]:
+    """Return a converter that reads as null what is not of its type."""
+
+    def read(text: str) -> Value:
+        try:
+            return convert(text)
+        except ValueError:
+            return None
+
+    return read

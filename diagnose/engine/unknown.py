@@ -1,0 +1,53 @@
+"""Error lines that no rule knows, grouped by what is left when the values are masked."""
+
+import re
+from collections.abc import Sequence
+
+from diagnose.model.event import Event, Nature
+from diagnose.model.report import UnknownError
+
+SHOWN = 5
+"""Kinds of unknown errors that a report lists."""
+
+MASKS = (
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.I), "<uuid>"),
+    (re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"), "<address>"),
+    (re.compile(r"\b0x[0-9a-f]+\b", re.I), "<hex>"),
+    (re.compile(r"\b(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b", re.I), "<pci>"),
+    (re.compile(r"(?:/[\w.+-]+){2,}"), "<path>"),
+    (re.compile(r"\d+(?:\.\d+)?"), "<n>"),
+)
+
+
+def unknown_errors(events: Sequence[Event], cited: set[int]) -> list[UnknownError]:
+    """Return the most frequent kinds of error that no finding cites.
+
+    Args:
+        events: All events of the case.
+        cited: ``id()`` of the events that findings rest on.
+    """
+    known = {(event.file, event.line) for event in events if id(event) in cited}
+    groups: dict[str, list[Event]] = {}
+    for event in events:
+        # Several events of one line, as an exception and its message, are one error.
+        if event.nature is Nature.ERROR and (event.file, event.line) not in known:
+            known.add((event.file, event.line))
+            groups.setdefault(template(event.text), []).append(event)
+    found = [
+        UnknownError(
+            template=text,
+            count=sum(event.count for event in group),
+            ranks=sorted({event.rank for event in group if event.rank is not None}),
+            first={"file": group[0].file, "line": group[0].line},
+        )
+        for text, group in groups.items()
+    ]
+    found.sort(key=lambda error: (-error.count, error.first["file"], error.first["line"]))
+    return found[:SHOWN]
+
+
+def template(text: str) -> str:
+    """Return a line with its values masked, at most 200 characters."""
+    for pattern, mask in MASKS:
+        text = pattern.sub(mask, text)
+    return text.strip()[:200]

@@ -1,0 +1,66 @@
+"""How sure a finding is, from the rule's own confidence and what the incident adds to it."""
+
+import math
+from collections.abc import Sequence
+
+from diagnose.engine.cascade import Node
+from diagnose.engine.schema import compares_population
+from diagnose.facts.case import Case
+
+CERTAIN = 0.97
+"""Logs alone never make a cause surer than this."""
+
+OPEN_LIMIT = 0.59
+"""An open cause stays under what counts as likely unless the evidence names the culprit."""
+
+NAMED = 0.35
+"""Under this a cause is not named as root."""
+
+CONCURRENT = 0.8
+"""Factor for a cause that cannot be told from its effects in time."""
+
+
+def confidence(node: Node, case: Case) -> float:
+    """Return the confidence of a finding.
+
+    Independent witnesses (kinds of source: kernel log, NCCL, PyTorch, ...) combine as
+    1 - prod(1 - p). A claim from comparison or absence is worth less the fewer ranks have a log:
+    times (ranks with logs / world size) ** 0.25, never under 0.6 of itself.
+    """
+    sure = 1 - math.prod(1 - node.confidence for _ in range(max(1, _witnesses(node))))
+    sure *= _order(node, case)
+    if compares_population(node.rule):
+        sure *= _seen_share(case)
+    if node.cause.open and not node.culprit:
+        sure = min(sure, OPEN_LIMIT)
+    return round(min(sure, CERTAIN), 2)
+
+
+def _witnesses(node: Node) -> int:
+    """Count kinds of sources that say the same; text rules of one kind count once."""
+    return len({event.name.partition(".")[0].partition(":")[0] for event in node.events})
+
+
+def _order(node: Node, case: Case) -> float:
+    """Return the factor for the order in time between a cause and what it explains.
+
+    A cause later than its effect has no edge to it, so only concurrence is left to judge.
+    """
+    orders = {
+        case.order(node.first, effect.first)
+        for effect in node.explains
+        if node.first is not None and effect.first is not None
+    }
+    return CONCURRENT if orders == {"concurrent"} else 1.0
+
+
+def _seen_share(case: Case) -> float:
+    world = case.job.report.world_size
+    if not world:
+        return 1.0
+    return max(0.6, float((len(case.job.ranks_with_logs) / world) ** 0.25))
+
+
+def agreeing(nodes: Sequence[Node]) -> float:
+    """Return the confidence of several findings of one cause that point at the same culprit."""
+    return round(min(CERTAIN, 1 - math.prod(1 - node.confidence for node in nodes)), 2)

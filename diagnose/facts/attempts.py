@@ -1,0 +1,129 @@
+"""Which start of the job a line belongs to.
+
+A new attempt begins, within one file,
+
+* behind a line that says the launcher restarts the workers,
+* where the same rank of NCCL on the same host and GPU is initialised by a new process,
+* where a checkpoint is loaded between two steps of which the second is not later than the first.
+
+What several of these say about one restart counts once. Where the path states the attempt
+(torchrun's ``attempt_1``), counting starts from it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from diagnose.model.event import Event, Points, Value
+from diagnose.model.reading import Reading
+
+RESTARTS = frozenset({"torchrun.restart", "slurm.requeue"})
+LOADS = "ckpt.load"
+NCCL_INIT = "nccl.comm_init"
+
+
+@dataclass(slots=True)
+class Attempts:
+    """The attempts of one input.
+
+    Args:
+        starts: By file, the lines at which a further attempt begins, in order.
+        stated: By file, the attempt that its path states.
+    """
+
+    starts: dict[str, list[int]] = field(default_factory=dict)
+    stated: dict[str, int] = field(default_factory=dict)
+
+    def at(self, file: str, line: int, stated: int = 0) -> int:
+        """Return the attempt of a line: 0 for the first start of the job.
+
+        Args:
+            file: Name of the source.
+            line: 1-based.
+            stated: By the record itself, used where nothing is known of the source.
+        """
+        return self.stated.get(file, stated) + bisect_right(self.starts.get(file, []), line)
+
+    @property
+    def total(self) -> int:
+        """How many attempts were seen, at least one."""
+        files = self.starts.keys() | self.stated.keys()
+        counts = (self.stated.get(one, 0) + len(self.starts.get(one, ())) for one in files)
+        return 1 + max(counts, default=0)
+
+
+def find_attempts(reading: Reading) -> Attempts:
+    """Return the attempts that the events and step counters of an input show."""
+    attempts = Attempts(stated={source.name: source.attempt for source in reading.sources})
+    for event in reading.events:
+        attempts.stated.setdefault(event.file, event.attempt)
+    marks: dict[str, list[Event]] = {}
+    loads: dict[str, list[int]] = {}
+    for event in reading.events:
+        if event.name in RESTARTS or event.name == NCCL_INIT:
+            marks.setdefault(event.file, []).append(event)
+        elif event.name.startswith(LOADS):
+            loads.setdefault(event.file, []).append(event.line)
+    for file, events in marks.items():
+        attempts.starts[file] = _starts(events)
+    for points in step_counters(reading.points):
+        if points.file in loads:
+            starts = attempts.starts.setdefault(points.file, [])
+            _add_reloads(starts, points, sorted(loads[points.file]))
+    attempts.starts = {file: starts for file, starts in attempts.starts.items() if starts}
+    return attempts
+
+
+def step_counters(series: Iterable[Points]) -> list[Points]:
+    """Return one series with step numbers of each file and writer, the longest."""
+    longest: dict[tuple[str, int | None, str | None, int], Points] = {}
+    for points in series:
+        key = (points.file, points.rank, points.host, points.attempt)
+        known = longest.get(key)
+        if any(step == step for step in points.steps) and (
+            known is None or len(points.steps) > len(known.steps)
+        ):
+            longest[key] = points
+    return list(longest.values())
+
+
+def _starts(events: list[Event]) -> list[int]:
+    """Return where attempts begin by restart lines and by new processes of NCCL."""
+    starts: list[int] = []
+    processes: dict[tuple[Value, ...], int] = {}
+    announced: set[Value] = set()
+    waiting = False
+    for event in sorted(events, key=lambda one: one.line):
+        if event.name in RESTARTS:
+            left = event.fields.get("left")
+            # Every agent of the job announces the same restart, with the same number left.
+            if left in announced if left is not None else waiting:
+                continue
+            announced.add(left)
+            waiting = True
+            starts.append(event.end_line + 1)
+            processes.clear()
+            continue
+        waiting = False
+        if event.pid is None:
+            continue
+        place = (event.host, event.gpu or event.fields.get("cuda_dev"))
+        slot = (*place, event.fields.get("nranks"), event.fields.get("comm_rank"))
+        if processes.setdefault(slot, event.pid) != event.pid:
+            starts.append(event.line)
+            processes.clear()
+            processes[slot] = event.pid
+    return starts
+
+
+def _add_reloads(starts: list[int], points: Points, loads: list[int]) -> None:
+    known = [
+        (step, line) for step, line in zip(points.steps, points.lines, strict=True) if step == step
+    ]
+    for (early, above), (late, below) in zip(known, known[1:], strict=False):
+        if late > early:
+            continue
+        load = next((line for line in loads if above < line < below), None)
+        if load is not None and not any(above < start <= below for start in starts):
+            starts.append(load)
+            starts.sort()

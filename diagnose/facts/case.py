@@ -1,0 +1,220 @@
+"""The case: everything the rules may ask, made from what was read."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from diagnose.facts.attempts import Attempts, find_attempts
+from diagnose.facts.clock import Clocks
+from diagnose.facts.job import JobModel, build_job
+from diagnose.facts.moments import align_attempts, barriers, file_clocks, log_ends
+from diagnose.facts.progress import Progress
+from diagnose.model.event import Clock, Event, Fact, Points
+from diagnose.model.reading import Reading
+
+Order = Literal["before", "after", "concurrent", "unknown"]
+
+
+@dataclass
+class Case:
+    """One input, ready for the rules.
+
+    Args:
+        reading: What was read; the rank, host and attempt of its events are completed.
+        attempts: Which lines belong to which start of the job.
+        job: Who is who.
+        clocks: When is when.
+        file_clocks: What the stamps of each file are measured against.
+        progress: What shows that the job still worked.
+    """
+
+    reading: Reading
+    attempts: Attempts
+    job: JobModel
+    clocks: Clocks
+    file_clocks: dict[str, Clock]
+    progress: Progress
+
+    @property
+    def events(self) -> list[Event]:
+        """All events, in the order of sources and lines."""
+        return self.reading.events
+
+    def names(self) -> set[str]:
+        """Return the names of all events."""
+        return set(self._by_name)
+
+    def named(self, name: str) -> list[Event]:
+        """Return the events of one name, in the order of sources and lines."""
+        return self._by_name.get(name, [])
+
+    @cached_property
+    def facts(self) -> list[Fact]:
+        """What processes, hosts or the job state of themselves."""
+        return [
+            Fact(_fact_name(event), event.fields["value"], event.host, event.rank, event)
+            for event in self.events
+            if event.fact is not None and "value" in event.fields
+        ]
+
+    def facts_named(self, name: str) -> list[Fact]:
+        """Return the facts of one name; an environment variable is ``env.NAME``."""
+        return self._facts_by_name.get(name, [])
+
+    def series(self, metric: str) -> list[Points]:
+        """Return the series of one metric, empty where the logs have none."""
+        return self._series.get(metric, [])
+
+    def order(self, a: Event, b: Event, *, onset: bool = False) -> Order:
+        """Return how two events lie in time.
+
+        Stamps decide beyond the clock error; then the step they name; then, within what one writer
+        wrote to one file, the line.
+
+        Args:
+            a: One event.
+            b: Another.
+            onset: Compare when they began by their own statement, not when they were printed.
+
+        Returns:
+            ``before`` where ``a`` came first; ``concurrent`` within the clock error.
+        """
+        if a.file == b.file and a.attempt != b.attempt:
+            return _order(b.attempt - a.attempt)
+        moments = self.clocks.of(a, onset=onset), self.clocks.of(b, onset=onset)
+        apart = None
+        if moments[0] is not None and moments[1] is not None:
+            apart = self.clocks.difference(moments[0], moments[1])
+        if apart is not None and abs(apart[0]) > apart[1]:
+            return _order(apart[0])
+        steps = a.fields.get("step"), b.fields.get("step")
+        if isinstance(steps[0], int | float) and isinstance(steps[1], int | float):
+            if steps[0] != steps[1]:
+                return _order(steps[1] - steps[0])
+        elif self._one_writer(a, b) and not (
+            onset and ("lasted" in a.fields or "lasted" in b.fields)
+        ):
+            return _order(b.line - a.line)
+        return "unknown" if apart is None else "concurrent"
+
+    def ordered(self, a: Event, b: Event, *, onset: bool = False) -> bool | None:
+        """Return whether ``a`` came before ``b``; None if concurrent or unknown, see ``order``."""
+        return {"before": True, "after": False}.get(self.order(a, b, onset=onset))
+
+    def seconds_between(self, a: Event, b: Event, *, onset: bool = False) -> float | None:
+        """Return the seconds from ``a`` to ``b`` on repaired clocks, None if incomparable."""
+        first, second = self.clocks.of(a, onset=onset), self.clocks.of(b, onset=onset)
+        if first is None or second is None:
+            return None
+        apart = self.clocks.difference(first, second)
+        return None if apart is None else apart[0]
+
+    def reaches(
+        self, event: Event, *, rank: int | None = None, host: str | None = None
+    ) -> bool | None:
+        """Return whether a rank's or a host's logs go on past the onset of an event.
+
+        Returns:
+            None where the stamps do not tell.
+        """
+        onset = self.clocks.of(event, onset=True)
+        if onset is None:
+            return None
+        ends = self.job.ends.get(host if rank is None else rank, [])
+        answers = [
+            apart[0] >= -apart[1]
+            for end in ends
+            if (apart := self.clocks.difference(onset, end)) is not None
+        ]
+        return any(answers) if answers else None
+
+    def progress_after(self, event: Event, by: Literal["rank", "job"] = "rank") -> bool | None:
+        """Return whether progress followed an event, see ``Progress.after``."""
+        return self.progress.after(event, by)
+
+    def iso(self, time: float | None, clock: Clock) -> str | None:
+        """Return a stamp as reports print it, None where its date is not known."""
+        return self.clocks.iso(time, clock)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Event]]:
+        found: dict[str, list[Event]] = {}
+        for event in self.events:
+            found.setdefault(event.name, []).append(event)
+        return found
+
+    @cached_property
+    def _facts_by_name(self) -> dict[str, list[Fact]]:
+        found: dict[str, list[Fact]] = {}
+        for fact in self.facts:
+            found.setdefault(fact.name, []).append(fact)
+        return found
+
+    @cached_property
+    def _series(self) -> dict[str, list[Points]]:
+        found: dict[str, list[Points]] = {}
+        for points in self.reading.points:
+            found.setdefault(points.metric, []).append(points)
+        return found
+
+    @cached_property
+    def _writers(self) -> dict[str, int]:
+        """How many writers are told apart in each file."""
+        found: dict[str, set[tuple[int | None, str | None]]] = {}
+        for event in self.events:
+            found.setdefault(event.file, set()).add((event.rank, event.host))
+        return {file: len(writers) for file, writers in found.items()}
+
+    def _one_writer(self, a: Event, b: Event) -> bool:
+        if a.file != b.file:
+            return False
+        if a.rank is not None and b.rank is not None:
+            return a.rank == b.rank
+        return self._writers[a.file] == 1
+
+
+def build(reading: Reading) -> Case:
+    """Return the case that an input makes.
+
+    Rank, host and attempt of the reading's events and series are completed in place.
+    """
+    attempts = find_attempts(reading)
+    for event in reading.events:
+        event.attempt = attempts.at(event.file, event.line, event.attempt)
+    job = build_job(reading, attempts)
+    clocks = Clocks(reading)
+    by_file = file_clocks(reading)
+    clocks.repair(barriers(reading, attempts, clocks, by_file))
+    align_attempts(reading, attempts, clocks, by_file)
+    job.ends = log_ends(reading, clocks, by_file, job.host_of)
+    progress = Progress(reading, attempts, clocks, by_file)
+    last = progress.last_step()
+    if last is not None and last.step is not None:
+        time = clocks.iso(last.time, last.clock)
+        step = int(last.step) if last.step.is_integer() else last.step
+        job.report.last_progress = {"step": step, "time": time}
+    job.report.start = _start(reading, clocks)
+    return Case(reading, attempts, job, clocks, by_file, progress)
+
+
+def _fact_name(event: Event) -> str:
+    if event.fact == "env":
+        return f"env.{event.fields.get('name')}"
+    return event.fact or event.name
+
+
+def _dated_back(*events: Event) -> bool:
+    return any("lasted" in event.fields for event in events)
+
+
+def _order(difference: float) -> Order:
+    if difference == 0:
+        return "concurrent"
+    return "before" if difference > 0 else "after"
+
+
+def _start(reading: Reading, clocks: Clocks) -> str | None:
+    """Return the earliest stamp with a date."""
+    stamps = [(event.time, event.clock) for event in reading.events]
+    stamps += [(source.first_time, source.clock) for source in reading.sources]
+    return min((text for stamp in stamps if (text := clocks.iso(*stamp))), default=None)

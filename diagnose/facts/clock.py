@@ -1,0 +1,244 @@
+"""Whose stamps can be compared, and how far apart two moments are.
+
+Hosts differ by seconds or by a time zone, stamps lack years or days, and kernels count from boot.
+Offsets between hosts are estimated from moments that all of them pass together: the end of a
+communicator's init, and the same step reported by several. An order is only claimed beyond the
+error of that estimate.
+"""
+
+import math
+from calendar import isleap
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from statistics import median, median_low
+
+from diagnose.ingest.stamp import iso
+from diagnose.model.event import Clock, Event
+from diagnose.model.reading import Reading
+
+SAME_HOST_ERROR = 1.0
+"""Seconds between two files of one host: stamps cut to whole seconds, dmesg -T drifts."""
+
+UNKNOWN_SKEW = 2.0
+"""Seconds assumed between hosts of which no common moment is known."""
+
+ASSUMED_SIGMA = 0.5
+"""Seconds; the error of an offset that rests on fewer than three common moments."""
+
+SAME_END = 600.0
+"""Stamps with and without a zone count as of one zone if their last ones differ by less."""
+
+DAY = 86_400.0
+SIGMA = 1.4826
+
+_YEARLESS_BASE = 1972
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Stamps that one clock made.
+
+    Args:
+        place: Host, else the file.
+        family: ``utc``, ``local``, ``daytime`` or ``uptime``.
+    """
+
+    place: str
+    family: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """One moment as a clock showed it.
+
+    Args:
+        seconds: Since 1970 (years completed), since midnight or since boot, by family.
+        domain: Whose clock.
+        file: Where the stamp stands.
+    """
+
+    seconds: float
+    domain: Domain
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """How far a clock is ahead of the reference clock, and the error of that; both in seconds."""
+
+    seconds: float
+    sigma: float
+
+
+Barrier = Mapping[Domain, float]
+
+
+class Clocks:
+    """The clocks of one input.
+
+    Args:
+        reading: All events and sources; their stamps tell the year.
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._year = _Years(reading)
+        self._offsets: dict[Domain, Offset] = {}
+        self._one_zone = _one_zone(reading, self._year)
+
+    def repair(self, barriers: Iterable[Barrier]) -> None:
+        """Estimate the offsets between clocks.
+
+        Args:
+            barriers: Moments that several clocks saw, each with what those clocks showed.
+        """
+        self._offsets = estimate_offsets(barriers)
+
+    def instant(
+        self, time: float | None, clock: Clock, *, host: str | None, file: str
+    ) -> Instant | None:
+        """Return a stamp as a moment, None without a stamp."""
+        if time is None or math.isnan(time) or clock is Clock.NONE:
+            return None
+        if clock is Clock.YEARLESS:
+            time = self._year.complete(time)
+        return Instant(time, Domain(host or f"file {file}", _family(clock)), file)
+
+    def of(self, event: Event, *, onset: bool = False) -> Instant | None:
+        """Return when an event was printed, or when it began by its own statement."""
+        time = event.onset if onset else event.time
+        return self.instant(time, event.clock, host=event.host, file=event.file)
+
+    def difference(self, a: Instant, b: Instant) -> tuple[float, float] | None:
+        """Return the seconds from ``a`` to ``b`` and their error, None if incomparable."""
+        apart = b.seconds - a.seconds
+        if a.domain == b.domain:
+            if a.domain.family == "daytime":
+                apart = _within_half_a_day(apart)
+            return apart, 0.0 if a.file == b.file else SAME_HOST_ERROR
+        families = {a.domain.family, b.domain.family}
+        if "uptime" in families:
+            return None
+        first, second = self._offsets.get(a.domain), self._offsets.get(b.domain)
+        if first and second:
+            error = 2 * math.hypot(first.sigma, second.sigma) + 1
+            return apart - second.seconds + first.seconds, error
+        if families == {"daytime"}:
+            return _within_half_a_day(apart), UNKNOWN_SKEW
+        if "daytime" in families or (len(families) > 1 and not self._one_zone):
+            return None
+        return apart, UNKNOWN_SKEW
+
+    def iso(self, time: float | None, clock: Clock) -> str | None:
+        """Return a stamp as reports print it, None where its date is not known."""
+        if time is None or math.isnan(time):
+            return None
+        if clock is Clock.YEARLESS:
+            if not self._year.known:
+                return None
+            return iso(self._year.complete(time), Clock.LOCAL)
+        if clock in (Clock.UTC, Clock.LOCAL):
+            return iso(time, clock)
+        return None
+
+
+def estimate_offsets(barriers: Iterable[Barrier]) -> dict[Domain, Offset]:
+    """Return each clock's offset to the one that saw most of the moments.
+
+    The offset is the median difference, its error the robust spread of the differences.
+    """
+    shared = [barrier for barrier in barriers if len(barrier) > 1]
+    seen = Counter(domain for barrier in shared for domain in barrier)
+    if not seen:
+        return {}
+    reference = min(seen, key=lambda domain: (-seen[domain], domain.place, domain.family))
+    differences: dict[Domain, list[float]] = {}
+    for barrier in shared:
+        if reference not in barrier:
+            continue
+        for domain, time in barrier.items():
+            differences.setdefault(domain, []).append(time - barrier[reference])
+    return {domain: _offset(found) for domain, found in differences.items()}
+
+
+def _offset(differences: list[float]) -> Offset:
+    middle = median(differences)
+    if len(differences) < 3:
+        return Offset(middle, ASSUMED_SIGMA)
+    return Offset(middle, SIGMA * median(abs(one - middle) for one in differences))
+
+
+def _family(clock: Clock) -> str:
+    return "local" if clock is Clock.YEARLESS else clock.value
+
+
+def _within_half_a_day(seconds: float) -> float:
+    return (seconds + DAY / 2) % DAY - DAY / 2
+
+
+def _stamps(reading: Reading) -> Iterable[tuple[float, Clock]]:
+    for event in reading.events:
+        if event.time is not None:
+            yield event.time, event.clock
+    for source in reading.sources:
+        for time in (source.first_time, source.last_time):
+            if time is not None:
+                yield time, source.clock
+
+
+def _one_zone(reading: Reading, years: "_Years") -> bool:
+    last: dict[str, float] = {}
+    for time, clock in _stamps(reading):
+        family = _family(clock)
+        seconds = years.complete(time) if clock is Clock.YEARLESS else time
+        last[family] = max(seconds, last.get(family, seconds))
+    return "utc" in last and "local" in last and abs(last["utc"] - last["local"]) < SAME_END
+
+
+class _Years:
+    """Years for stamps that have none, from the stamps of the same input that have one."""
+
+    def __init__(self, reading: Reading) -> None:
+        stamps = list(_stamps(reading))
+        dated = [time for time, clock in stamps if clock in (Clock.UTC, Clock.LOCAL)]
+        self._middle = median_low(dated) if dated else None
+        self._new_year = _new_year(time for time, clock in stamps if clock is Clock.YEARLESS)
+
+    @property
+    def known(self) -> bool:
+        """Whether any stamp of the input states a year."""
+        return self._middle is not None
+
+    def complete(self, time: float) -> float:
+        """Return a stamp of 1972 in the year that brings it nearest to the dated stamps.
+
+        Without dated stamps the years are only right relative to each other.
+        """
+        if self._middle is None:
+            return _in_year(time, _YEARLESS_BASE - 1) if time > self._new_year else time
+        middle = self._middle
+        year = datetime.fromtimestamp(middle, UTC).year
+        candidates = [_in_year(time, one) for one in (year - 1, year, year + 1)]
+        return min(candidates, key=lambda one: abs(one - middle))
+
+
+def _new_year(times: Iterable[float]) -> float:
+    """Return the stamp after which stamps belong to the year before.
+
+    A silence of more than half a year between the sorted stamps means that the later ones are the
+    December before the January of the earlier ones.
+    """
+    ordered = sorted(set(times))
+    gap, border = max(
+        ((late - early, early) for early, late in zip(ordered, ordered[1:], strict=False)),
+        default=(0.0, 0.0),
+    )
+    return border if gap > 183 * DAY else math.inf
+
+
+def _in_year(time: float, year: int) -> float:
+    moment = datetime.fromtimestamp(time, UTC)
+    if moment.month == 2 and moment.day == 29 and not isleap(year):
+        return math.inf
+    return moment.replace(year=year).timestamp()

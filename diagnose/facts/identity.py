@@ -1,0 +1,198 @@
+"""Who wrote what: completes the rank and host of events and series that do not print them.
+
+A rank or host that a record prints is never overwritten, save that an address becomes the name of
+the host that has it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from diagnose.facts.placement import Process, ProcessKey, process_key
+from diagnose.facts.settings import whole
+from diagnose.model.event import Event, Points
+from diagnose.model.reading import Reading, SourceSummary
+from diagnose.parsers.convert import address, short_host
+
+SUPERVISORS = ("torchrun.", "launcher.", "slurm.", "k8s.", "ray.", "kernel.", "fr.")
+"""Programs that write about ranks without being one."""
+
+DEFAULT_GROUPS = frozenset({"0", "default_pg"})
+"""Names of the process group that spans the world, by id and by description."""
+
+
+def is_writer(event: Event) -> bool:
+    """Whether the rank that an event names is the one that printed it."""
+    return not event.name.startswith(SUPERVISORS)
+
+
+def host_addresses(events: Iterable[Event]) -> dict[str, str]:
+    """Return the host of each address; one that several hosts have (a bridge's) names nobody."""
+    owners: dict[str, set[str]] = {}
+    for event in events:
+        found = event.fields.get("address")
+        if event.name == "nccl.bootstrap_interface" and event.host and isinstance(found, str):
+            owners.setdefault(address(found), set()).add(event.host)
+    return {ip: next(iter(hosts)) for ip, hosts in owners.items() if len(hosts) == 1}
+
+
+def use_host_names(reading: Reading, addresses: Mapping[str, str]) -> None:
+    """Give every host its short name, in place.
+
+    Args:
+        reading: Whose events, series and sources are changed.
+        addresses: Host of each known address.
+    """
+    holders: list[Event | Points | SourceSummary] = [*reading.events, *reading.points]
+    for holder in (*holders, *reading.sources):
+        if holder.host is not None:
+            holder.host = addresses.get(holder.host) or short_host(holder.host)
+
+
+def complete_from_sources(reading: Reading) -> None:
+    """Give events and series the rank and host that the name of their source states, in place."""
+    sources = {source.name: source for source in reading.sources}
+    holders: list[Event | Points] = [*reading.events, *reading.points]
+    for holder in holders:
+        source = sources.get(holder.file)
+        if source is None:
+            continue
+        holder.host = holder.host or source.host
+        if holder.rank is None and (isinstance(holder, Points) or is_writer(holder)):
+            holder.rank = source.rank
+
+
+def complete(
+    reading: Reading,
+    placements: Mapping[int, Process],
+    processes: Mapping[ProcessKey, Process],
+    world_size: int | None,
+) -> None:
+    """Complete rank and host of events and series, in place.
+
+    In this order: the process (host and pid) that an init line places, the local rank on a known
+    host, the file that belongs to one rank, the number within a process group.
+
+    Args:
+        reading: Whose events and series are completed.
+        placements: By global rank.
+        processes: All that initialised NCCL.
+        world_size: If known.
+    """
+    owners = _file_owners(reading.events, processes.values())
+    hosts = _file_hosts(reading.events, processes.values())
+    local: dict[tuple[str | None, int | None], int] = {
+        (process.host, process.local_rank): rank
+        for rank, process in placements.items()
+        if process.host is not None and process.local_rank is not None
+    }
+    for event in reading.events:
+        event.host = event.host or hosts.get(event.file)
+        if event.rank is None and event.pid is not None and process_key(event) in processes:
+            event.rank = processes[process_key(event)].rank
+        if event.rank is None:
+            event.rank = local.get((event.host, event.local_rank))
+        if event.rank is None and is_writer(event):
+            event.rank = owners.get(event.file)
+    _fill_group_ranks(reading.events, world_size)
+    for points in reading.points:
+        if points.rank is None:
+            points.rank = owners.get(points.file)
+        points.host = points.host or hosts.get(points.file)
+    holders: list[Event | Points] = [*reading.events, *reading.points]
+    for holder in holders:
+        if holder.host is None and holder.rank is not None and holder.rank in placements:
+            holder.host = placements[holder.rank].host
+
+
+def _file_owners(events: Iterable[Event], processes: Iterable[Process]) -> dict[str, int]:
+    """Return the rank that a file belongs to, where the input has one file a process.
+
+    One file alone proves nothing: it may be a console on which only one rank logs NCCL.
+    """
+    writers: dict[str, set[int | None]] = {}
+    for process in processes:
+        for file in process.files:
+            writers.setdefault(file, set()).add(process.rank)
+    if len(writers) < 2 or any(len(ranks) > 1 for ranks in writers.values()):
+        return {}
+    owners = {file: rank for file, (rank,) in writers.items() if rank is not None}
+    for event in events:
+        other = event.rank is not None and event.rank != owners.get(event.file)
+        if other or not is_writer(event):
+            owners.pop(event.file, None)
+    return owners
+
+
+def _file_hosts(events: Iterable[Event], processes: Iterable[Process]) -> dict[str, str]:
+    """Return the host that a file belongs to: the one of its init lines, if it names no other."""
+    found: dict[str, set[str]] = {}
+    for process in processes:
+        for file in process.files:
+            if process.host is not None:
+                found.setdefault(file, set()).add(process.host)
+    for event in events:
+        if event.host is not None and event.file in found:
+            found[event.file].add(event.host)
+    return {file: next(iter(hosts)) for file, hosts in found.items() if len(hosts) == 1}
+
+
+def _fill_group_ranks(events: Iterable[Event], world_size: int | None) -> None:
+    """Take ``[Rank N]`` of a process group for the global rank where the group spans the world.
+
+    It does by its name, by its numbers, or where no other group and no world size is known.
+    """
+    numbered = [(event, number) for event in events if (number := group_rank(event)) is not None]
+    sizes: dict[str | None, int] = {}
+    for event, number in numbered:
+        group = event.communicator
+        sizes[group] = max(sizes.get(group, 0), number + 1)
+    contradicted = _contradicted(event for event, _ in numbered)
+    for event, number in numbered:
+        group, size = event.communicator, sizes[event.communicator]
+        if event.rank is not None or group in contradicted:
+            continue
+        by_name = (group is None or group in DEFAULT_GROUPS) and size <= (world_size or size)
+        if by_name or size == world_size or (world_size is None and len(sizes) == 1):
+            event.rank = number
+
+
+def drop_group_ranks(events: Sequence[Event]) -> None:
+    """Take back ranks that are only numbers of a group that cannot span the world, in place.
+
+    PyTorch before 2.2 prints a bare ``[Rank N]`` for every group; a prefix or a file name that
+    states the rank is another matter.
+    """
+    bare = [
+        event
+        for event in events
+        if event.communicator is None and event.rank is not None and not _states_rank(event)
+    ]
+    contradicted = _contradicted(event for event in events if group_rank(event) is not None)
+    for event in bare:
+        if None in contradicted and group_rank(event) == event.rank:
+            event.rank = None
+
+
+def group_rank(event: Event) -> int | None:
+    """Return the number that an event gives its rank within a process group."""
+    return whole(event.fields.get("pg_rank"))
+
+
+def _states_rank(event: Event) -> bool:
+    return event.text.lstrip().startswith(f"[rank{event.rank}]")
+
+
+def _contradicted(numbered: Iterable[Event]) -> set[str | None]:
+    """Return the groups whose numbers cannot be global ranks.
+
+    Either a prefix or a file name states another rank, or one number stands on two hosts.
+    """
+    hosts: dict[tuple[str | None, int, int | None], str] = {}
+    found: set[str | None] = set()
+    for event in numbered:
+        number = group_rank(event)
+        if event.rank not in (None, number):
+            found.add(event.communicator)
+        key = (event.communicator, event.attempt, number)
+        if event.host is not None and hosts.setdefault(key, event.host) != event.host:
+            found.add(event.communicator)
+    return found

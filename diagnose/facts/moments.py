@@ -1,0 +1,168 @@
+"""Moments that tell about clocks: those several clocks saw, and where logs end."""
+
+import math
+from collections.abc import Callable, Iterator
+from statistics import median
+
+from diagnose.facts.attempts import Attempts, step_counters
+from diagnose.facts.clock import Clocks, Domain, Instant
+from diagnose.facts.identity import is_writer
+from diagnose.model.event import Clock
+from diagnose.model.reading import Reading
+
+BARRIER_STEPS = 50
+"""Steps of one writer that serve to compare clocks, the last ones."""
+
+BarrierKey = tuple[str, int, str | float]
+
+
+def file_clocks(reading: Reading) -> dict[str, Clock]:
+    """Return what the stamps of each file are measured against."""
+    found: dict[str, Clock] = {}
+    for source in reading.sources:
+        if source.clock is not Clock.NONE:
+            found[source.name] = source.clock
+    for event in reading.events:
+        if event.clock is not Clock.NONE:
+            found.setdefault(event.file, event.clock)
+    return found
+
+
+def barriers(
+    reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[str, Clock]
+) -> list[dict[Domain, float]]:
+    """Return the moments that several clocks saw: the end of an init, and the same step.
+
+    Args:
+        reading: With ranks, hosts and attempts completed.
+        attempts: Of the input.
+        clocks: Of the input, not yet repaired.
+        by_file: What the stamps of each file are measured against.
+    """
+    seen: dict[BarrierKey, dict[Domain, list[float]]] = {}
+    for found in (_init_ends(reading, clocks), _steps(reading, attempts, clocks, by_file)):
+        for key, instant in found:
+            seen.setdefault(key, {}).setdefault(instant.domain, []).append(instant.seconds)
+    return [
+        {domain: median(times) for domain, times in domains.items()}
+        for domains in seen.values()
+        if len(domains) > 1
+    ]
+
+
+def align_attempts(
+    reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[str, Clock]
+) -> None:
+    """Carry the attempts that one file shows to the files that show none, by their stamps.
+
+    Args:
+        reading: The attempt of its events is completed in place.
+        attempts: Of the input; starts in further files are added.
+        clocks: Of the input, repaired.
+        by_file: What the stamps of each file are measured against.
+    """
+    if not attempts.starts:
+        return
+    stamps = _stamps(reading, clocks, by_file)
+    leader = min(attempts.starts, key=lambda file: (-len(attempts.starts[file]), file))
+    starts = [
+        next((instant for line, instant in stamps.get(leader, []) if line >= start), None)
+        for start in attempts.starts[leader]
+    ]
+    for file, found in stamps.items():
+        if file in attempts.starts or attempts.stated.get(file):
+            continue
+        lines = [_first_after(start, found, clocks) for start in starts]
+        attempts.starts[file] = sorted(line for line in lines if line is not None)
+    for event in reading.events:
+        event.attempt = attempts.at(event.file, event.line, event.attempt)
+
+
+def log_ends(
+    reading: Reading,
+    clocks: Clocks,
+    by_file: dict[str, Clock],
+    host_of: Callable[[int | None], str | None],
+) -> dict[int | str | None, list[Instant]]:
+    """Return where the logs of each rank and host end, by each clock that stamped them.
+
+    Args:
+        reading: With ranks and hosts completed.
+        clocks: Of the input.
+        by_file: What the stamps of each file are measured against.
+        host_of: Gives the host of a rank.
+    """
+    ends: dict[int | str | None, dict[Domain, Instant]] = {}
+
+    def extend(rank: int | None, host: str | None, instant: Instant | None) -> None:
+        for who in (rank, host):
+            if who is None or instant is None:
+                continue
+            known = ends.setdefault(who, {}).setdefault(instant.domain, instant)
+            if instant.seconds > known.seconds:
+                ends[who][instant.domain] = instant
+
+    for source in reading.sources:
+        host = source.host or host_of(source.rank)
+        moment = clocks.instant(source.last_time, source.clock, host=host, file=source.name)
+        extend(source.rank, host, moment)
+    for event in reading.events:
+        if is_writer(event):
+            extend(event.rank, event.host, clocks.of(event))
+    for points in reading.points:
+        clock = by_file.get(points.file, Clock.NONE)
+        time = points.times[-1] if points.times else None
+        moment = clocks.instant(time, clock, host=points.host, file=points.file)
+        extend(points.rank, points.host, moment)
+    return {who: list(found.values()) for who, found in ends.items()}
+
+
+def _init_ends(reading: Reading, clocks: Clocks) -> Iterator[tuple[BarrierKey, Instant]]:
+    for event in reading.events:
+        if event.name != "nccl.comm_init" or event.communicator is None:
+            continue
+        instant = clocks.of(event)
+        if instant is not None and event.fields.get("phase") == "complete":
+            yield ("init", event.attempt, event.communicator), instant
+
+
+def _steps(
+    reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[str, Clock]
+) -> Iterator[tuple[BarrierKey, Instant]]:
+    for points in step_counters(reading.points):
+        clock = by_file.get(points.file, Clock.NONE)
+        last = slice(-BARRIER_STEPS, None)
+        columns = points.steps[last], points.times[last], points.lines[last]
+        for step, time, line in zip(*columns, strict=True):
+            instant = clocks.instant(time, clock, host=points.host, file=points.file)
+            if instant is not None and not math.isnan(step):
+                attempt = attempts.at(points.file, line, points.attempt)
+                yield ("step", attempt, step), instant
+
+
+def _stamps(
+    reading: Reading, clocks: Clocks, by_file: dict[str, Clock]
+) -> dict[str, list[tuple[int, Instant]]]:
+    """Return the stamped lines of each file, in order."""
+    found: dict[str, list[tuple[int, Instant]]] = {}
+    for event in reading.events:
+        instant = clocks.of(event)
+        if instant is not None:
+            found.setdefault(event.file, []).append((event.line, instant))
+    for points in step_counters(reading.points):
+        clock = by_file.get(points.file, Clock.NONE)
+        for time, line in zip(points.times, points.lines, strict=True):
+            instant = clocks.instant(time, clock, host=points.host, file=points.file)
+            if instant is not None:
+                found.setdefault(points.file, []).append((line, instant))
+    return {file: sorted(lines, key=lambda one: one[0]) for file, lines in found.items()}
+
+
+def _first_after(
+    start: Instant | None, stamps: list[tuple[int, Instant]], clocks: Clocks
+) -> int | None:
+    for line, instant in stamps:
+        apart = None if start is None else clocks.difference(start, instant)
+        if apart is not None and apart[0] > apart[1]:
+            return line
+    return None

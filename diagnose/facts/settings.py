@@ -1,0 +1,120 @@
+"""What the logs state of the job as a whole: versions, arguments, layout, world size."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from diagnose.model.event import Event, Value
+
+PARALLEL = {
+    "tp": ("tp", "tensor_model_parallel_size", "tensor_parallel_size", "tp_size"),
+    "pp": ("pp", "pipeline_model_parallel_size", "pipeline_parallel_size", "pp_size"),
+    "dp": ("dp", "data_parallel_size", "dp_size"),
+    "micro_batches": ("micro_batches", "num_microbatches", "gradient_accumulation_steps"),
+}
+"""Report key to the argument names of the frameworks."""
+
+VERSIONS = {
+    "nccl": ("nccl.version",),
+    "torch": ("torch.version",),
+    "cuda": ("cuda.version", "torch.cuda"),
+    "driver": ("driver.version", "gpu.driver_version", "nvidia.driver"),
+}
+"""Report key to the facts that state it."""
+
+
+def arguments(events: Iterable[Event]) -> dict[str, Value]:
+    """Return arguments and variables by name, the first statement of each."""
+    found: dict[str, Value] = {}
+    for event in events:
+        if event.fact is not None and "value" in event.fields:
+            name = str(event.fields.get("name") or event.fact)
+            found.setdefault(name.removeprefix("arg.").replace("-", "_"), event.fields["value"])
+    return found
+
+
+def stated_world_size(events: Sequence[Event], arguments: Mapping[str, Value]) -> int | None:
+    """Return the world size that a program states, the largest where it changed."""
+    sizes = [
+        whole(event.fields.get(name))
+        for event in events
+        for name in ("world_size", "global_world_size")
+        if name in event.fields
+    ]
+    sizes += [whole(arguments.get(name)) for name in ("world_size", "WORLD_SIZE", "job.world_size")]
+    for event in events:
+        listed = event.fields.get("global_world_sizes")
+        sizes += [whole(size) for size in listed] if isinstance(listed, list) else []
+    nodes, local = whole(arguments.get("nnodes")), whole(arguments.get("nproc_per_node"))
+    if nodes and local:
+        sizes.append(nodes * local)
+    return max((size for size in sizes if size), default=None)
+
+
+def versions(events: Sequence[Event]) -> dict[str, str | None]:
+    """Return the versions by report key, the commonest where they differ."""
+    by_fact: dict[str, list[Value]] = {}
+    for event in events:
+        if event.fact is not None:
+            by_fact.setdefault(event.fact, []).append(event.fields.get("value"))
+    found = {
+        key: commonest(value for name in names for value in by_fact.get(name, []))
+        for key, names in VERSIONS.items()
+    }
+    built_for = (event.fields.get("cuda") for event in events if event.fact == "nccl.version")
+    found["cuda"] = found["cuda"] or commonest(built_for)
+    return found
+
+
+def adapters(events: Iterable[Event]) -> dict[str, list[str]]:
+    """Return the RDMA adapters of each host, as NCCL lists them."""
+    found: dict[str, list[str]] = {}
+    for event in events:
+        listed = event.fields.get("hcas")
+        if event.name == "nccl.ib.devices" and event.host and listed:
+            names = listed if isinstance(listed, list) else str(listed).split(",")
+            short = [str(name).split(":")[0].split("/")[0] for name in names]
+            found.setdefault(event.host, short)
+    return found
+
+
+def stated(events: Iterable[Event], fact: str) -> str | None:
+    """Return the value most often stated for a fact."""
+    return commonest(event.fields.get("value") for event in events if event.fact == fact)
+
+
+def commonest(values: Iterable[Value]) -> str | None:
+    """Return the value that comes most often, the first of equals; None is not counted."""
+    counted = Counter(str(value) for value in values if value is not None)
+    return counted.most_common(1)[0][0] if counted else None
+
+
+def whole(value: Value) -> int | None:
+    """Return a whole number, also from its text; None for anything else."""
+    if isinstance(value, str) and value.isdigit():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def parallel_layout(arguments: Mapping[str, Value]) -> dict[str, int | None]:
+    """Return the parallel sizes by report key.
+
+    Micro-batches are the global batch over what all replicas take at once, where that is stated.
+    """
+    sizes = {
+        key: next((size for name in names if (size := whole(arguments.get(name)))), None)
+        for key, names in PARALLEL.items()
+    }
+    batch = whole(arguments.get("global_batch_size"))
+    at_once = (whole(arguments.get("micro_batch_size")) or 0) * (sizes["dp"] or 0)
+    if sizes["micro_batches"] is None and batch and at_once and batch % at_once == 0:
+        sizes["micro_batches"] = batch // at_once
+    return sizes
+
+
+def marks(events: Iterable[Event]) -> dict[str, str]:
+    """Return what the run states of itself for the record: data version, hashes and the like."""
+    return {
+        str(event.fields["name"]): str(event.fields.get("value"))
+        for event in events
+        if event.fact == "job.mark" and "name" in event.fields
+    }

@@ -1,0 +1,196 @@
+"""Members of a tar or zip, read once from front to back and never written to disk.
+
+An archive is one unit of work. A member that must not or cannot be read comes out like the
+others and says why when it is opened, so that one bad member never costs the rest.
+"""
+
+import io
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO, cast
+
+from diagnose.errors import Unreadable
+from diagnose.ingest.sniff import zip_kind
+from diagnose.ingest.source import Source
+from diagnose.ingest.stream import (
+    CONTAINERS,
+    READ_ERRORS,
+    Budget,
+    Codec,
+    Readable,
+    Stream,
+    codec_of,
+    peeked,
+    reason_of,
+    unpacked,
+)
+
+MAX_MEMBERS = 100_000
+"""Members of one archive, nested ones included."""
+
+MAX_DEPTH = 2
+"""Archives inside one another: the one given and one more."""
+
+MAX_NESTED_ZIP = 256 << 20
+"""Bytes of a zip inside an archive; its index stands at its end, so it is held in memory."""
+
+MEMBER_CHUNK = 4 << 10
+"""Bytes asked of a member at a time: what the tar reader loses where the archive is cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file in an archive.
+
+    Args:
+        name: ``archive!member``.
+        size: Bytes as stored in the archive.
+        stream: Its unpacked bytes; valid until the next member is asked for.
+        reason: Why it is not read, None where it is.
+    """
+
+    name: str
+    size: int
+    stream: BinaryIO | None = field(default=None, repr=False)
+    reason: str | None = None
+
+    def open(self) -> BinaryIO:
+        """Return its unpacked bytes.
+
+        Raises:
+            Unreadable: It is refused or damaged.
+        """
+        if self.stream is None:
+            raise Unreadable(self.reason or "not a file")
+        return self.stream
+
+
+@dataclass(slots=True)
+class _Walk:
+    budget: Budget
+    seen: int = 0
+
+    def count(self) -> None:
+        self.seen += 1
+        if self.seen > MAX_MEMBERS:
+            raise Unreadable(f"holds more than {MAX_MEMBERS} members; the rest was not read")
+
+
+def members(source: Source) -> Iterator[Member]:
+    """Yield the files of an archive in the order they are stored.
+
+    Args:
+        source: With a container as its codec.
+
+    Raises:
+        Unreadable: It cannot be opened, breaks off, or exceeds a limit; what was yielded before
+            stays good.
+    """
+    with source.open_raw() as raw:
+        yield from _archive(raw, source.codec, source.name, 1, _Walk(Budget(source.size)))
+
+
+def _archive(
+    raw: BinaryIO, codec: Codec | None, name: str, depth: int, walk: _Walk
+) -> Iterator[Member]:
+    inner = _zip(raw, name, depth, walk) if codec is Codec.ZIP else _tar(raw, name, depth, walk)
+    try:
+        yield from inner
+    except READ_ERRORS as error:
+        raise Unreadable(f"archive breaks off: {reason_of(error)}") from error
+
+
+def _tar(raw: BinaryIO, name: str, depth: int, walk: _Walk) -> Iterator[Member]:
+    head, stream = peeked(raw)
+    codec = codec_of(head)
+    if codec is not None and codec not in CONTAINERS:
+        stream = unpacked(stream, codec, walk.budget)
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        for info in archive:
+            walk.count()
+            # The list of members is kept for random access, which a stream has not.
+            archive.members.clear()  # type: ignore[attr-defined]
+            if info.isdir():
+                continue
+            reason = _refusal(info.name) or _special(info)
+            content = None if reason else archive.extractfile(info)
+            yield from _member(content, f"{name}!{info.name}", info.size, reason, depth, walk)
+
+
+def _zip(raw: BinaryIO, name: str, depth: int, walk: _Walk) -> Iterator[Member]:
+    with zipfile.ZipFile(raw) as archive:
+        for info in archive.infolist():
+            walk.count()
+            if info.is_dir():
+                continue
+            reason = _refusal(info.filename)
+            if info.external_attr >> 28 == 0o12:
+                reason = reason or "a link"
+            content = None
+            if reason is None:
+                try:
+                    content = archive.open(info)
+                except (*READ_ERRORS, NotImplementedError) as error:
+                    reason = reason_of(error)
+            full = f"{name}!{info.filename}"
+            yield from _member(content, full, info.file_size, reason, depth, walk)
+
+
+def _member(
+    content: object, name: str, size: int, reason: str | None, depth: int, walk: _Walk
+) -> Iterator[Member]:
+    if content is None:
+        yield Member(name, size, reason=reason or "not a regular file")
+        return
+    try:
+        guarded = Stream(cast(Readable, content), budget=walk.budget, chunk=MEMBER_CHUNK)
+        head, stream = peeked(cast(BinaryIO, guarded))
+        codec = codec_of(head)
+        if codec is not None and codec not in CONTAINERS:
+            head, stream = peeked(unpacked(stream, codec, walk.budget))
+            codec = Codec.TAR if codec_of(head) is Codec.TAR else None
+        if codec is Codec.ZIP and zip_kind(name, head) is not None:
+            codec = None
+    except Unreadable as error:
+        yield Member(name, size, reason=str(error))
+        return
+    if codec is None:
+        yield Member(name, size, stream)
+    elif depth >= MAX_DEPTH:
+        yield Member(name, size, reason="an archive nested too deep; unpack it and run again")
+    else:
+        try:
+            if codec is Codec.ZIP:
+                stream = _in_memory(stream)
+            yield from _archive(stream, codec, name, depth + 1, walk)
+        except Unreadable as error:
+            yield Member(name, size, reason=str(error))
+
+
+def _in_memory(stream: BinaryIO) -> BinaryIO:
+    data = stream.read(MAX_NESTED_ZIP + 1)
+    if len(data) > MAX_NESTED_ZIP:
+        raise Unreadable(
+            f"a zip of over {MAX_NESTED_ZIP} bytes inside an archive; unpack it and run again"
+        )
+    return io.BytesIO(data)
+
+
+def _refusal(name: str) -> str | None:
+    if name.startswith(("/", "\\")) or name[1:2] == ":":
+        return "its name is an absolute path"
+    if ".." in name.replace("\\", "/").split("/"):
+        return "its name leads out of the archive"
+    return None
+
+
+def _special(info: tarfile.TarInfo) -> str | None:
+    if info.issym() or info.islnk():
+        return "a link"
+    if info.ischr() or info.isblk():
+        return "a device"
+    if info.isfifo():
+        return "a pipe"
+    return None

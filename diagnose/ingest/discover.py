@@ -1,0 +1,257 @@
+"""From the paths a user gives to the inputs to read, in the order of their names."""
+
+import glob
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from diagnose.errors import Unreadable
+from diagnose.ingest.paste import unique
+from diagnose.ingest.sniff import binary_reason, zip_kind
+from diagnose.ingest.source import Entry, Source
+from diagnose.ingest.stream import CONTAINERS, HEAD, Codec, codec_of, is_packed_tar, reason_of
+
+MAX_FILES = 200_000
+"""Files taken from one folder; a checkpoint tree on shared storage may hold millions."""
+
+ENTRY_HEAD = 64
+ENTRY_TAIL = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder the user gave.
+
+    Args:
+        name: As it begins the names of its files where several paths were given.
+        entries: The files in it that were asked for, in the order of names.
+    """
+
+    name: str
+    entries: list[Entry] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What was found.
+
+    Args:
+        sources: In the order of names.
+        skipped: ``{"file", "reason"}`` of what is not read.
+        folders: One for each folder given.
+        missing: The paths at which nothing is.
+    """
+
+    sources: list[Source] = field(default_factory=list)
+    skipped: list[dict[str, str]] = field(default_factory=list)
+    folders: list[Folder] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    path: str
+    name: str
+    reason: str | None = None
+
+
+@dataclass(slots=True)
+class _Search:
+    wants: Callable[[str], bool]
+    found: Discovery = field(default_factory=Discovery)
+    seen: set[str] = field(default_factory=set)
+
+    def skip(self, name: str, reason: str) -> None:
+        self.found.skipped.append({"file": name, "reason": reason})
+
+
+def _nothing(name: str) -> bool:
+    return False
+
+
+def discover(paths: Sequence[str], wants: Callable[[str], bool] = _nothing) -> Discovery:
+    """Return the inputs below paths: folders, files, and patterns where no such path exists.
+
+    Hidden files and folders inside a folder are left out in silence, unless they are wanted;
+    nothing is read twice; a path at which nothing is goes to ``skipped`` and ``missing``.
+
+    Args:
+        paths: As the user gave them.
+        wants: Decides by its name relative to its folder whether a file becomes an entry. A
+            wanted file that is not text is an entry only.
+    """
+    search = _Search(wants)
+    places = [place for path in paths for place in _places(path, search)]
+    taken: set[str] = set()
+    for path, shown in places:
+        if Path(path).is_dir():
+            label = unique(shown, taken)
+            _folder(path, label, f"{label}/" if len(places) > 1 else "", search)
+        else:
+            _file(_Found(path, unique(shown, taken)), "", None, search)
+    search.found.sources.sort(key=lambda source: source.name)
+    search.found.skipped.sort(key=lambda skipped: skipped["file"])
+    return search.found
+
+
+def _places(path: str, search: _Search) -> list[tuple[str, str]]:
+    """Return what a path stands for, each with the name it is shown by."""
+    if os.path.lexists(path):
+        return [(path, _last_name(path))]
+    matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []  # noqa: PTH207
+    if not matches:
+        search.skip(path, "no such file or folder")
+        search.found.missing.append(path)
+    fixed = _fixed_folder(path)
+    return [(match, os.path.relpath(match, fixed).replace(os.sep, "/")) for match in matches]
+
+
+def _fixed_folder(pattern: str) -> str:
+    """Return the folders of a pattern before its first wildcard."""
+    fixed = Path(pattern).parent
+    while glob.has_magic(str(fixed)):
+        fixed = fixed.parent
+    return str(fixed)
+
+
+def _last_name(path: str) -> str:
+    return Path(path).name or Path(path).resolve().name or "/"
+
+
+def _folder(path: str, label: str, prefix: str, search: _Search) -> None:
+    folder = Folder(label)
+    search.found.folders.append(folder)
+    files = _walk(path, "", os.path.realpath(path), search.wants)
+    for count, found in enumerate(files):
+        if count == MAX_FILES:
+            search.skip(label, f"holds more than {MAX_FILES} files; the rest was not read")
+            break
+        _file(found, prefix, folder, search)
+    folder.entries.sort(key=lambda entry: entry.name)
+
+
+def _walk(path: str, below: str, root: str, wants: Callable[[str], bool]) -> Iterator[_Found]:
+    """Yield the files under a folder; a link to a folder is never followed."""
+    try:
+        with os.scandir(path) as listing:
+            items = sorted(listing, key=lambda item: item.name)
+    except OSError as error:
+        yield _Found(path, below.rstrip("/") or ".", reason_of(error))
+        return
+    for item in items:
+        name = _clean(below + item.name)
+        hidden = item.name.startswith(".")
+        if item.is_dir(follow_symlinks=False):
+            if not hidden:
+                yield from _walk(item.path, name + "/", root, wants)
+        elif hidden and not wants(name):
+            continue
+        elif not item.is_symlink():
+            yield _Found(item.path, name)
+        elif _is_below(item.path, root):
+            continue
+        elif _leads_to_folder(item.path):
+            yield _Found(item.path, name, "a link to a folder elsewhere")
+        else:
+            yield _Found(item.path, name)
+
+
+def _leads_to_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116
+    except OSError:
+        return False
+
+
+def _is_below(path: str, root: str) -> bool:
+    """Return whether a link leads to something that is found in its own place anyway."""
+    target = os.path.realpath(path)
+    return (target == root or target.startswith(root.rstrip("/") + "/")) and (
+        os.path.exists(target) and not _has_hidden(target[len(root) :])  # noqa: PTH110
+    )
+
+
+def _has_hidden(path: str) -> bool:
+    return any(part.startswith(".") for part in path.split("/"))
+
+
+def _clean(name: str) -> str:
+    """Return a name that can be printed and encoded, whatever bytes the file system holds."""
+    return name.encode("utf-8", "replace").decode("utf-8")
+
+
+def _file(found: _Found, prefix: str, folder: Folder | None, search: _Search) -> None:
+    name = prefix + found.name
+    if found.reason is not None:
+        search.skip(name, found.reason)
+        return
+    try:
+        size, head, tail_at = _look(found.path, search)
+    except Unreadable as error:
+        search.skip(name, str(error))
+        return
+    if size < 0:
+        return
+    if folder is not None and search.wants(found.name):
+        binary = binary_reason(found.name, head) is not None
+        tail = _tail(found.path, tail_at) if binary else b""
+        folder.entries.append(Entry(found.name, size, head[:ENTRY_HEAD], tail))
+        if binary:
+            return
+    search.found.sources.append(Source(name, found.path, size, _codec(found, head)))
+
+
+def _look(path: str, search: _Search) -> tuple[int, bytes, int]:
+    """Return size, first bytes, and where the last ones begin; size -1 for one seen before."""
+    try:
+        status = Path(path).stat()
+        kind = _special(status.st_mode)
+        if kind is not None:
+            raise Unreadable(kind)
+        real = os.path.realpath(path)
+        if real in search.seen:
+            return -1, b"", 0
+        search.seen.add(real)
+        with Path(path).open("rb", buffering=0) as file:
+            head = file.read(HEAD) or b""
+    except FileNotFoundError as error:
+        broken = os.path.lexists(path)
+        raise Unreadable("a link to nothing" if broken else reason_of(error)) from error
+    except OSError as error:
+        raise Unreadable(reason_of(error)) from error
+    return status.st_size, head, max(0, status.st_size - ENTRY_TAIL)
+
+
+def _special(mode: int) -> str | None:
+    if stat.S_ISFIFO(mode):
+        return "a named pipe"
+    if stat.S_ISSOCK(mode):
+        return "a socket"
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        return "a device"
+    return None if stat.S_ISREG(mode) else "not a regular file"
+
+
+def _tail(path: str, at: int) -> bytes:
+    try:
+        with Path(path).open("rb", buffering=0) as file:
+            file.seek(at)
+            return file.read(ENTRY_TAIL) or b""
+    except OSError:
+        return b""
+
+
+def _codec(found: _Found, head: bytes) -> Codec | None:
+    """Return how a file is packed; a zip that holds no logs is left to be seen as binary."""
+    codec = codec_of(head)
+    if codec is Codec.ZIP and zip_kind(found.name, head) is not None:
+        return None
+    if codec is None or codec in CONTAINERS:
+        return codec
+    try:
+        with Path(found.path).open("rb") as raw:
+            return Codec.TAR if is_packed_tar(raw, codec) else codec
+    except OSError:
+        return codec

@@ -1,0 +1,220 @@
+"""One pass over raw bytes: where in a source stands a text that somebody wants to see.
+
+A source is read in pieces of about 1 MiB that end at line ends, each piece is unwrapped to clean
+bytes (colour codes, container envelopes), and Hyperscan looks for all literals at once in blocks of
+64 KiB. A place costs Python time, a byte does not.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, BinaryIO
+
+from diagnose.ingest.unwrap import unwrap
+
+PIECE = 1 << 20
+"""Bytes read at a time: small enough for the cache of one core."""
+
+BLOCK = 64 << 10
+"""Bytes in which a once-per-block literal is reported once."""
+
+LINE_LIMIT = 1 << 20
+"""Bytes of one line that are looked at; the rest of it is dropped and counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A text to look for.
+
+    Args:
+        text: The bytes, case-sensitive, at least one and none of them NUL, at which Hyperscan
+            would end the literal.
+        once: Report only the first place in each block.
+    """
+
+    text: bytes
+    once: bool = False
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """All literals, compiled on first use and once a process.
+
+    Args:
+        literals: Their positions are the numbers that ``places`` returns.
+    """
+
+    literals: tuple[Literal, ...]
+
+    @cached_property
+    def _database(self) -> Any:
+        import hyperscan
+
+        database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        database.compile(
+            expressions=[literal.text for literal in self.literals],
+            ids=list(range(len(self.literals))),
+            elements=len(self.literals),
+            flags=[hyperscan.HS_FLAG_SINGLEMATCH if one.once else 0 for one in self.literals],
+            literal=True,
+        )
+        return database
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"literals": self.literals}
+
+    def places(self, block: bytes | memoryview) -> list[tuple[int, int]]:
+        """Return ``(end offset, literal number)`` of every place, in order.
+
+        Args:
+            block: Any number of whole lines.
+        """
+        found: list[tuple[int, int]] = []
+        if self.literals:
+
+            def note(number: int, start: int, end: int, flags: int, context: object) -> None:
+                found.append((end, number))
+
+            self._database.scan(block, match_event_handler=note)
+            found.sort()
+        return found
+
+
+def places_by_search(literals: Sequence[Literal], block: bytes) -> list[tuple[int, int]]:
+    """Return what ``Matcher.places`` must return, found one literal at a time.
+
+    The tests hold the fast way to this one.
+    """
+    found = []
+    for number, literal in enumerate(literals):
+        start = block.find(literal.text)
+        while start >= 0:
+            found.append((start + len(literal.text), number))
+            start = -1 if literal.once else block.find(literal.text, start + 1)
+    return sorted(found)
+
+
+@dataclass(slots=True)
+class Piece:
+    """Some whole lines of a source, clean.
+
+    Args:
+        data: The bytes. A line too long for one piece ends at a carriage return where it has one.
+        base: Clean bytes of the source before this piece.
+        first_line: Line ends of the original text before this piece.
+        lines: Original line of each clean line, counted from ``first_line``; None if the same.
+        cut_lines: Lines of which a part was dropped.
+    """
+
+    data: bytes
+    base: int
+    first_line: int
+    lines: Sequence[int] | None = None
+    cut_lines: list[int] = field(default_factory=list)
+    _counted: tuple[int, int] = (0, 0)
+
+    def line_number(self, offset: int) -> int:
+        """Return the 1-based number in the original text of the line at a byte offset."""
+        at, ends = self._counted
+        if offset < at:
+            ends -= self.data.count(b"\n", offset, at)
+        else:
+            ends += self.data.count(b"\n", at, offset)
+        self._counted = (offset, ends)
+        return self.first_line + (self.lines[ends] if self.lines is not None else ends) + 1
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Return the bounds of the blocks, which end at line ends."""
+        start, end = 0, len(self.data)
+        while start < end:
+            stop = min(start + BLOCK, end)
+            if stop < end:
+                stop = self.data.rfind(b"\n", start, stop) + 1 or (
+                    self.data.find(b"\n", stop) + 1 or end
+                )
+            yield start, stop
+            start = stop
+
+
+class Pieces:
+    """The pieces of one source or of one chunk of it.
+
+    Args:
+        stream: At the first byte of the chunk, or one byte before it where ``start`` is over 0:
+            that byte tells whether a line begins with the chunk.
+        start: First byte of the chunk. A line that began before it belongs to the chunk before.
+        stop: The chunk ends with the line that holds the byte before this one; None reads to the
+            end.
+
+    After iteration ``read`` holds the number of bytes that belong to the chunk, ``line_ends`` that
+    of the line ends in them and ``open_line`` whether a line without an end follows.
+    """
+
+    def __init__(self, stream: BinaryIO, start: int = 0, stop: int | None = None) -> None:
+        self.stream = stream
+        self.position = start
+        self.stop = stop
+        self.read = 0
+        self.line_ends = 0
+        self.open_line = False
+        self._clean = 0
+
+    def __iter__(self) -> Iterator[Piece]:
+        if self.position:
+            self._skip_begun_line()
+        carry = b""
+        dropping = False
+        while chunk := self._next_bytes():
+            carry = carry + chunk if carry else chunk
+            cut_lines: list[int] = []
+            if dropping:
+                end = _first_end(carry)
+                if end < 0:
+                    carry = b""
+                    continue
+                carry, dropping = carry[end:], False
+            end = carry.rfind(b"\n") + 1 or carry.rfind(b"\r") + 1
+            if not end:
+                if len(carry) < LINE_LIMIT:
+                    continue
+                end, dropping = LINE_LIMIT, True
+                cut_lines.append(self.line_ends + 1)
+            piece, carry = carry[:end], b"" if dropping else carry[end:]
+            yield self._piece(piece, cut_lines)
+        if carry:
+            yield self._piece(carry, [])
+
+    def _next_bytes(self) -> bytes:
+        """Return the next bytes; past ``stop`` only up to the end of the line begun before it."""
+        if self.stop is None:
+            data = self.stream.read(PIECE)
+        elif self.position < self.stop:
+            data = self.stream.read(min(PIECE, self.stop - self.position))
+            if self.position + len(data) == self.stop and not data.endswith(b"\n"):
+                data += self.stream.readline(LINE_LIMIT)
+        else:
+            data = b""
+        self.position += len(data)
+        self.read += len(data)
+        self.open_line = not data.endswith(b"\n") if data else self.open_line
+        return data
+
+    def _skip_begun_line(self) -> None:
+        self.position -= 1
+        while line := self.stream.readline(LINE_LIMIT):
+            self.position += len(line)
+            if line.endswith(b"\n"):
+                break
+
+    def _piece(self, data: bytes, cut_lines: list[int]) -> Piece:
+        clean = unwrap(data)
+        piece = Piece(clean.data, self._clean, self.line_ends, clean.lines, cut_lines)
+        self.line_ends += data.count(b"\n")
+        self._clean += len(clean.data)
+        return piece
+
+
+def _first_end(data: bytes) -> int:
+    """Return where a dropped line goes on being of interest: its end, or a carriage return."""
+    ends = [end for end in (data.find(b"\n"), data.find(b"\r")) if end >= 0]
+    return min(ends, default=-1)

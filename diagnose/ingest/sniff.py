@@ -1,0 +1,228 @@
+"""What a file is, from its name and first bytes, and who wrote it, from its name alone."""
+
+import re
+from dataclasses import dataclass
+
+from diagnose.ingest.host import is_host
+from diagnose.ingest.unwrap import encoding_of
+
+SAMPLE = 64 << 10
+"""Bytes looked at."""
+
+MAX_CONTROLS = 0.05
+"""Share of control characters a text may have; progress bars and colours stay under it."""
+
+MAX_NULS = 0.01
+"""Share of NUL bytes between the first and the last letter; a crash leaves runs at the ends."""
+
+BINARY_MAGICS = (
+    (b"\x7fELF", "ELF program or library"),
+    (b"\x93NUMPY", "NumPy array"),
+    (b"\x89HDF\r\n\x1a\n", "HDF5"),
+    (b"\x89PNG", "PNG image"),
+    (b"\xff\xd8\xff", "JPEG image"),
+    (b"GIF8", "GIF image"),
+    (b"%PDF-", "PDF"),
+    (b"SQLite format 3\x00", "SQLite database"),
+    (b"PAR1", "Parquet table"),
+    (b"ARROW1", "Arrow table"),
+    (b"LPKSHHRH", "systemd journal; export it with journalctl"),
+    (b"\xd7\xcd\xc6\x9a", "Windows metafile"),
+    (b"7z\xbc\xaf\x27\x1c", "7z archive; unpack it and run again"),
+    (b"Rar!\x1a\x07", "RAR archive; unpack it and run again"),
+    (b"\x04\x22\x4d\x18", "lz4 data; unpack it and run again"),
+    (b"GGUF", "GGUF weights"),
+    (b"\x0a\x0d\x0d\x0a", "pcapng capture"),
+    (b"\xd4\xc3\xb2\xa1", "pcap capture"),
+    (b"\xca\xfe\xba\xbe", "Java class or Mach-O program"),
+)
+
+ZIP_CONTENTS = (
+    (re.compile(r"(^|/)(data\.pkl|constants\.pkl|\.format_version|byteorder)$"), "PyTorch zip"),
+    (re.compile(r"\.npy$"), "NumPy zip"),
+    (re.compile(r"^\[Content_Types\]\.xml$|^mimetype$"), "office document"),
+    (re.compile(r"^META-INF/|\.class$"), "Java archive"),
+)
+
+ZIP_NAMES = re.compile(
+    r"\.(?:pt|pth|ckpt|bin|distcp|npz|whl|jar|egg|docx|xlsx|pptx|nemo)$", re.IGNORECASE
+)
+
+PICKLE = re.compile(rb"\x80[\x02-\x05](?:[\x8a\x95}\](KcqX.N\x88\x89]|$)")
+PRINTABLE = bytes(range(32, 127)) + bytes(range(128, 256)) + b"\t\n\r\x08\x0c\x1b"
+
+
+def is_text(name: str, head: bytes) -> bool:
+    """Return whether a file that begins like this can be read as lines of text."""
+    return binary_reason(name, head) is None
+
+
+def binary_reason(name: str, head: bytes) -> str | None:
+    """Return why a file is not text, such as ``binary (pickle)``; None for text.
+
+    Args:
+        name: Of the source; only a zip is judged by it as well.
+        head: Its first bytes, unpacked, 64 KiB or the whole.
+    """
+    if encoding_of(head) is not None:
+        return None
+    kind = _binary_kind(name, head)
+    if kind is not None:
+        return f"binary ({kind})"
+    sample = head[:SAMPLE]
+    inner = sample.strip(b"\x00")
+    if sample and not inner:
+        return "NUL bytes only, as in a file that was never flushed"
+    if inner.count(0) > MAX_NULS * len(inner):
+        return "binary (NUL bytes)"
+    controls = len(inner.translate(None, PRINTABLE))
+    if controls > MAX_CONTROLS * len(inner):
+        return "binary (mostly control characters)"
+    return None
+
+
+def _binary_kind(name: str, head: bytes) -> str | None:
+    if head.startswith(b"\x7fELF") and head[16:17] == b"\x04":
+        return "ELF core dump"
+    for magic, kind in BINARY_MAGICS:
+        if head.startswith(magic):
+            return kind
+    if head.startswith(b"PK\x03\x04"):
+        return zip_kind(name, head)
+    if PICKLE.match(head):
+        return "pickle"
+    if head[8:10] == b'{"' and head[3:8] == b"\x00\x00\x00\x00\x00":
+        return "safetensors"
+    if b"brain.Event:" in head[:64] or "tfevents" in name:
+        return "TensorBoard events"
+    return None
+
+
+def zip_kind(name: str, head: bytes) -> str | None:
+    """Return what a zip holds if that is no logs, by its first member and its own name."""
+    first = head[30 : 30 + int.from_bytes(head[26:28], "little")].decode("utf-8", "replace")
+    for content, kind in ZIP_CONTENTS:
+        if content.search(first):
+            return kind
+    return "zip of data, not of logs" if ZIP_NAMES.search(name) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who wrote a file, as far as its name says.
+
+    Args:
+        rank: Global rank.
+        local_rank: Rank on its host.
+        host: Short host name or address.
+        attempt: Restart count, 0 where the name has none.
+        stream: ``stdout`` or ``stderr``.
+    """
+
+    rank: int | None = None
+    local_rank: int | None = None
+    host: str | None = None
+    attempt: int = 0
+    stream: str | None = None
+
+
+NOBODY = Identity()
+
+EXTENSIONS = re.compile(
+    r"(?:\.(?:log|txt|out|err|gz|bz2|xz|zst|tar|tgz|zip|json|jsonl|csv|stdout|stderr|pkl)(?:\.\d{1,2})?)+$",
+    re.IGNORECASE,
+)
+STREAM = re.compile(r"(?:^|[._-])(?:(stdout|out)|(stderr|err))(?=$|[._-])", re.IGNORECASE)
+ATTEMPT = re.compile(r"^attempt[_-](\d+)$")
+
+RANK = re.compile(
+    r"(?:(?<![A-Za-z])(?P<word>[A-Za-z]+)[-_.])?(?<![A-Za-z])(?P<local>local)?rank[-_.=]?"
+    r"(?P<number>\d{1,6})(?![\dA-Za-z])",
+    re.IGNORECASE,
+)
+LAYOUT_WORDS = frozenset(
+    {"pp", "tp", "mp", "dp", "ep", "cp", "sp", "expp", "node", "group", "machine", "size", "role"}
+)
+
+WHOLE_NAMES = (
+    # Flight recorder: "<prefix>rank_<host>_<rank>" where users add the host, else "<prefix><rank>".
+    re.compile(r"^(?:nccl|comm_lib)_trace_rank_(?:(?P<host>.*[A-Za-z].*)_)?(?P<rank>\d{1,6})$"),
+    re.compile(r"^_?(?:fr_|nccl_)?dump_(?P<rank>\d{1,6})$"),
+    # srun's %j_%s_%t, and %j_%t
+    re.compile(r"^slurm-\d+(?:_\d+)?_(?P<rank>\d{1,5})$"),
+    re.compile(r"^slurm-\d+[-_.](?P<host>[A-Za-z].*\d)[-_.](?P<rank>\d{1,5})$"),
+    # NCCL_DEBUG_FILE=nccl.%h.%p.log
+    re.compile(r"^nccl[._-](?:debug[._-])?(?P<host>[A-Za-z][\w-]*\d[\w-]*)(?:\.[A-Za-z][\w-]*)*\.\d+$"),
+    re.compile(r"^workerlog\.(?P<local_rank>\d{1,3})$"),
+    # MindFormers' msrun
+    re.compile(r"^worker_(?P<rank>\d{1,6})$"),
+    re.compile(r"^(?P<host>\d{1,3}(?:\.\d{1,3}){3})$"),
+)  # fmt: skip
+
+TOKENS = re.compile(r"[^A-Za-z0-9-]+")
+
+
+def identity(name: str) -> Identity:
+    """Return who wrote a file, as launchers and people name files; unclear names say nothing.
+
+    Args:
+        name: Of the source, with folders and, after ``!``, the name in an archive.
+    """
+    rank = local_rank = host = stream = None
+    attempt = 0
+    parts = [part for part in re.split(r"[/\\!]", name) if part]
+    for place, part in enumerate(reversed(parts)):
+        stem = EXTENSIONS.sub("", part)
+        found = ATTEMPT.match(part)
+        if found is not None:
+            attempt = int(found[1])
+            below = parts[len(parts) - place :]
+            # torchrun: attempt_<restarts>/<local rank>/stderr.log
+            if len(below) > 1 and below[0].isdecimal() and local_rank is None:
+                local_rank = int(below[0])
+            continue
+        whole = _whole_name(part, stem)
+        ranks = whole if whole else _ranks(part)
+        if rank is None:
+            rank = _number(ranks.get("rank"))
+        if local_rank is None:
+            local_rank = _number(ranks.get("local_rank"))
+        if host is None:
+            host = whole.get("host") or _host(stem)
+        if place == 0:
+            stream = _stream(part)
+    return Identity(rank, local_rank, host, attempt, stream)
+
+
+def _whole_name(part: str, stem: str) -> dict[str, str]:
+    for pattern in WHOLE_NAMES:
+        found = pattern.match(stem) or pattern.match(part)
+        if found is not None:
+            return {key: text for key, text in found.groupdict().items() if text}
+    return {}
+
+
+def _ranks(part: str) -> dict[str, str]:
+    ranks: dict[str, str] = {}
+    for found in RANK.finditer(part):
+        word = (found["word"] or "").lower()
+        if found["local"] or word == "local":
+            ranks.setdefault("local_rank", found["number"])
+        elif word not in LAYOUT_WORDS:
+            ranks.setdefault("rank", found["number"])
+    return ranks
+
+
+def _host(stem: str) -> str | None:
+    return next((token for token in TOKENS.split(stem) if token and is_host(token)), None)
+
+
+def _stream(part: str) -> str | None:
+    found = STREAM.search(part)
+    if found is None:
+        return None
+    return "stdout" if found[1] else "stderr"
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)

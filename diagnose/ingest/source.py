@@ -1,0 +1,87 @@
+"""One input, and how its bytes are opened: from a file or from a pasted text, packed or plain.
+
+Nothing is written to disk and nothing is read as a whole.
+"""
+
+import io
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from diagnose.errors import Unreadable
+from diagnose.ingest.stream import CONTAINERS, Budget, Codec, reason_of, unpacked
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file in a folder, for parsers that judge names and sizes (checkpoints).
+
+    Args:
+        name: Path relative to the folder, with ``/``.
+        size: Bytes.
+        head: Up to the first 64 bytes, empty where they were not read.
+        tail: Up to the last 128 bytes, empty where they were not read.
+    """
+
+    name: str
+    size: int
+    head: bytes = b""
+    tail: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One input. It can be pickled, since worker processes read it.
+
+    Args:
+        name: As reports show it.
+        path: File to open, None where ``data`` holds the bytes.
+        size: Bytes as found, still packed; a file that grows is read up to here.
+        codec: How it is packed, None for plain bytes.
+        data: The bytes of a pasted text.
+    """
+
+    name: str
+    path: str | None
+    size: int
+    codec: Codec | None = None
+    data: bytes | None = None
+
+    def open(self, start: int = 0) -> BinaryIO:
+        """Return the unpacked bytes as a stream.
+
+        Args:
+            start: Byte to begin at, over 0 only for plain files.
+
+        Raises:
+            Unreadable: It cannot be opened, or is a container; reading raises it too.
+        """
+        if self.codec in CONTAINERS:
+            raise Unreadable("an archive has members, not bytes of its own")
+        limit = self.size - start if self.codec is None else None
+        return unpacked(self.open_raw(start), self.codec, Budget(self.size), limit)
+
+    def open_raw(self, start: int = 0) -> BinaryIO:
+        """Return the bytes as they are stored.
+
+        Args:
+            start: Byte to begin at.
+
+        Raises:
+            Unreadable: It cannot be opened.
+        """
+        try:
+            raw = self._file()
+            raw.seek(start)
+        except OSError as error:
+            raise Unreadable(reason_of(error)) from error
+        return raw
+
+    def _file(self) -> BinaryIO:
+        if self.data is not None:
+            return io.BytesIO(self.data)
+        path = Path(self.path or "")
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unreadable("no longer a regular file")
+        return path.open("rb")

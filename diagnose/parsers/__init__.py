@@ -1,0 +1,53 @@
+"""What the program can read: one module a dialect, independent of each other.
+
+The list is explicit; importing a module registers nothing.
+"""
+
+from functools import cache
+from importlib import import_module
+
+from diagnose.parsers.base import Parser
+
+MODULES = (
+    "nccl_init",
+    "nccl_env",
+    "nccl_ib",
+    "nccl_socket",
+    "nccl_device",
+    "nccl_warn",
+    "nccl_bulk",
+    "c10d",
+    "c10d_desync",
+    "c10d_store",
+    "torchrun",
+    "launcher",
+    "packages",
+    "traceback",
+    "cuda_oom",
+    "cuda_error",
+    "kernel",
+    "ibstatus",
+    "scheduler",
+    "dataloader",
+    "steps_megatron",
+    "steps_deepspeed",
+    "steps_trainer",
+    "steps_plain",
+    "steps_meters",
+    "metrics_jsonl",
+    "metrics_csv",
+    "train_events",
+    "checkpoint_messages",
+    "checkpoint_manifest",
+    "checkpoint_folder",
+)
+"""Names of the modules of this package that declare parsers."""
+
+
+@cache
+def parsers() -> tuple[Parser, ...]:
+    """Return all parsers in the order of ``MODULES``."""
+    found: list[Parser] = []
+    for name in MODULES:
+        found.extend(import_module(f"{__name__}.{name}").PARSERS)
+    return tuple(found)

@@ -1,0 +1,116 @@
+"""Metrics as CSV or TSV: a header with a step and at least one known metric.
+
+Lightning's ``metrics.csv``, exported W&B history, and home-made tables of one row a step or one row
+a step and rank. Blank cells are absent. Columns ``rank``, ``host`` and a time stamp say whose a row
+is and when it was written. A header that comes again (after a restart) is skipped.
+
+*Empty*: a header without rows. *Cut off*: a row with fewer cells than the header is left out.
+"""
+
+import csv
+import re
+from collections.abc import Iterator
+from itertools import chain, islice
+
+from diagnose.model.event import Event, Line, Measurement
+from diagnose.parsers.base import Document, FileParser
+from diagnose.parsers.metric_names import (
+    ALIASES,
+    STEP_NAMES,
+    bare_time_factor,
+    canonical,
+    located,
+    metrics,
+    number,
+    squash,
+    step_of,
+    with_nan_events,
+)
+
+PROBE = 400
+DELIMITERS = (",", "\t", ";")
+STEPS = frozenset(squash(name) for name in STEP_NAMES)
+
+Row = tuple[Line, dict[str, object]]
+
+
+def accepts(name: str, head: bytes) -> bool:
+    """Return whether the first line that is no comment is a header of metrics."""
+    return any(_header(line) for line in head.decode("utf-8-sig", "replace").splitlines()[:10])
+
+
+def _header(text: str) -> tuple[str, list[str]] | None:
+    """Return delimiter and names if a line is a header with a step and a metric."""
+    text = text.lstrip("\ufeff# ").strip()
+    for delimiter in DELIMITERS:
+        if delimiter not in text:
+            continue
+        names = [name.strip() for name in _cells(text, delimiter)]
+        if not all(re.fullmatch(r"[A-Za-z_][^={}]{0,60}", name) for name in names):
+            continue
+        measured = [name for name in names if (known := canonical(name)) and known[0] != "epoch"]
+        if measured and any(squash(name) in STEPS for name in names):
+            return delimiter, names
+    return None
+
+
+def _cells(text: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:  # a NUL, or a field over the limit of the csv module
+        return []
+
+
+def read(document: Document) -> Iterator[Event | Measurement]:
+    """Read a table of metrics."""
+    rows = _rows(document.lines())
+    probe = list(islice(rows, PROBE))
+    return with_nan_events(_measure(chain(probe, rows), _factor(probe)))
+
+
+def _measure(rows: Iterator[Row], factor: float) -> Iterator[Measurement]:
+    for line, row in rows:
+        values, step = metrics(row, bare_times=factor), step_of(row)
+        if values and step is not None:
+            yield Measurement(located(line, row), step, values)
+
+
+def _rows(lines: Iterator[Line]) -> Iterator[Row]:
+    header: tuple[str, list[str]] | None = None
+    for line in lines:
+        if again := _header(line.text):
+            header = again
+            continue
+        if header is None:
+            continue
+        delimiter, names = header
+        cells = _cells(line.text.rstrip("\r"), delimiter)
+        if len(cells) >= len(names):
+            present = zip(names, cells, strict=False)
+            yield line, {name: cell.strip() for name, cell in present if cell.strip()}
+
+
+def _factor(rows: list[Row]) -> float:
+    """Return the factor to seconds of times without a unit, learnt from one writer's rows."""
+    series = []
+    writer: tuple[int | None, str | None] | None = None
+    for line, row in rows:
+        place = located(line, row)
+        writer = writer or (place.rank, place.host)
+        name = next((n for n in row if canonical(n) == ("step_time", 1.0, False)), None)
+        time = number(row[name]) if name else None
+        if (place.rank, place.host) == writer and time is not None:
+            series.append((place.time, step_of(row), time))
+    return bare_time_factor(series)
+
+
+PARSERS = (
+    FileParser(
+        name="metrics-csv",
+        title="Tables of metrics with a step column (CSV, TSV)",
+        accepts=accepts,
+        read=read,
+        emits=(*ALIASES, "train.nan_loss", "train.nan_gradient"),
+        sample="step,rank,host,step_time,data_time,loss\n10,0,node-07,0.52,0.01,1.73\n10,1,node-07,0.52,0.02,1.73\n",
+    ),
+)

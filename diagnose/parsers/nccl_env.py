@@ -1,0 +1,190 @@
+r"""Environment variables of the communication stack, as NCCL echoes them and as people dump them.
+
+NCCL prints a variable when it first uses it, at ``NCCL_DEBUG=INFO``; integers end with a dot::
+
+    node-07:4121:4388 [3] NCCL INFO NCCL_IB_TIMEOUT set by environment to 22.
+    node-07:4121:4388 [3] NCCL INFO NCCL_IB_HCA set to mlx5_0,mlx5_1
+
+A misspelled name is never echoed. It shows only where the environment itself is printed: ``env``,
+``export NAME=value`` of a traced script, ``mpirun -x NAME=value``, a printed ``os.environ``.
+
+Empty: a variable that is not echoed may still be set: it was not used, a plugin reads it, or the
+release (2.12 to 2.14) leaves the echoes out by default. Cut off: a value at the end of a cut line
+is reported as far as it goes.
+"""
+
+from collections.abc import Iterable
+
+import regex
+
+from diagnose.model.event import Line, Nature, Value
+from diagnose.parsers.base import BlockParser, LineParser, Pattern, Record, make_event
+
+NAME = regex.compile(
+    r"(?:(?:TORCH_|OFI_)?[NR]CCL_[A-Z0-9_]+|GLOO_SOCKET_IFNAME|UCX_[A-Z0-9_]+|FI_PROVIDER"
+    r"|FI_EFA_[A-Z0-9_]+|TORCH_DISTRIBUTED_DEBUG|CUDA_VISIBLE_DEVICES|CUDA_LAUNCH_BLOCKING"
+    r"|CUDA_DEVICE_MAX_CONNECTIONS|PYTORCH_(?:CUDA_)?ALLOC_CONF|IB_GID_INDEX)"
+)
+
+OPENS = (
+    "NCCL_",
+    "RCCL_",
+    "GLOO_SOCKET_IFNAME",
+    "UCX_",
+    "FI_PROVIDER",
+    "FI_EFA_",
+    "TORCH_DISTRIBUTED_DEBUG",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_ALLOC_CONF",
+    "IB_GID_INDEX",
+)
+
+QUOTED = regex.compile(r"['\"](?P<name>\w+)['\"]\]?\s?[:=]\s?['\"](?P<value>[^'\"]*)['\"]")
+"""In a printed dictionary or a Python assignment."""
+
+NEXT_IN_LIST = regex.compile(r",(?=[A-Z][A-Z0-9_]*=)")
+"""Slurm's ``--export=ALL,A=1,B=2``; a comma inside a value is followed by no ``NAME=``."""
+
+SHELL_WORDS = frozenset({"export", "declare", "typeset", "env", "ENV", "+", "++", "$"})
+FLAGS = frozenset({"-x", "-e", "--env", "-genv", "-env", "&&", ";"})
+
+
+def assignments(text: str) -> list[tuple[str, str]]:
+    """Return the (name, value) pairs a line sets; a variable that prose mentions is none."""
+    words = NEXT_IN_LIST.sub(" ", text).split()
+    if len(words) == 2 and words[0].endswith(":") and NAME.fullmatch(words[0][:-1]):
+        return [(words[0][:-1], words[1].strip("\"'"))]
+    found = []
+    sets = True
+    for word in words:
+        if word.startswith(("--env=", "--export=")):
+            word = word.partition("=")[2]
+            sets = True
+        name, equals, value = word.partition("=")
+        if word in FLAGS or word.endswith(";"):
+            follows = True
+        else:
+            follows = sets and (bool(equals) or word in SHELL_WORDS or word in ("ALL", "NONE"))
+        if sets and equals and NAME.fullmatch(name):
+            found.append((name, value.rstrip(";").strip("\"'")))
+        sets = follows
+    pairs = ((one["name"], one["value"]) for one in QUOTED.finditer(text))
+    return found + [pair for pair in pairs if NAME.fullmatch(pair[0])]
+
+
+def _starts(line: Line) -> bool:
+    printed_by_nccl = "NCCL INFO" in line.text or "NCCL WARN" in line.text
+    return not printed_by_nccl and bool(assignments(line.text))
+
+
+def _ends(lines: list[Line], following: Line) -> bool:
+    return True
+
+
+def _read(lines: list[Line]) -> Iterable[Record]:
+    for name, value in assignments(lines[0].text):
+        fields: dict[str, Value] = {"name": name, "value": value}
+        yield make_event("nccl.env", Nature.SETTING, lines[0], fields, fact="env")
+
+
+PATTERNS = (
+    Pattern(
+        event="nccl.env",
+        regex=r"(?P<name>[NR]CCL_[A-Z0-9_]+) set by environment to (?P<value>[^\r\n]*)",
+        nature=Nature.SETTING,
+        source="NCCL 2.3 to 2.30, misc/param.cc and where a text variable is used",
+        sample="node-07:4121:4388 [3] NCCL INFO NCCL_IB_TIMEOUT set by environment to 22.",
+        types={"value": lambda text: text.strip().removesuffix(".")},
+        fact="env",
+    ),
+    Pattern(
+        event="nccl.env",
+        regex=r"(?P<name>NCCL_(?:IB_HCA|SOCKET_IFNAME|OOB_NET_IFNAME|NET_PLUGIN|TUNER_PLUGIN|PROFILER_PLUGIN|IB_ADDR_RANGE|IB_ADDR_FAMILY|SOCKET_FAMILY|TOPO_FILE|HOSTID)) set to (?P<value>\S+)",
+        nature=Nature.SETTING,
+        source="NCCL 2.3 to 2.30, transport/net_ib.cc and misc/socket.cc",
+        sample="node-07:4121:4388 [3] NCCL INFO NCCL_IB_HCA set to mlx5_0,mlx5_1",
+        fact="env",
+    ),
+    Pattern(
+        event="nccl.env",
+        regex=r"Plugin name set by env to (?P<value>\S+)",
+        nature=Nature.SETTING,
+        source="NCCL 2.19 to 2.27, net.cc",
+        sample="node-07:4121:4388 [3] NCCL INFO NET/Plugin: Plugin name set by env to libnccl-net-ofi.so",
+        constants={"name": "NCCL_NET_PLUGIN"},
+        fact="env",
+    ),
+    Pattern(
+        event="nccl.env_invalid",
+        regex=r"Invalid value (?P<value>\S*) for (?P<name>NCCL_[A-Z0-9_]+), using default (?P<used>-?\w+)",
+        nature=Nature.ERROR,
+        source="NCCL 2.4 to 2.30, misc/param.cc",
+        sample="node-07:4121:4388 [3] NCCL INFO Invalid value eleven for NCCL_IB_TIMEOUT, using default 20.",
+    ),
+    Pattern(
+        event="nccl.env_invalid",
+        regex=r"Unrecognized (?:element|prefix) token \"(?P<value>[^\"]*)\" when parsing \"(?P<whole>[^\"]*)\"",
+        nature=Nature.ERROR,
+        source="NCCL 2.24 to 2.30, graph/tuning.cc",
+        sample='node-07:4121:4388 [3] graph/tuning.cc:80 NCCL WARN Unrecognized element token "rings" when parsing "rings"',
+        constants={"name": "NCCL_ALGO or NCCL_PROTO"},
+    ),
+    Pattern(
+        event="nccl.env_invalid",
+        regex=r"Invalid (?P<name>NCCL_COMM_ID), please use format",
+        nature=Nature.ERROR,
+        source="NCCL 2.4 to 2.30, bootstrap.cc",
+        sample="node-07:4121:4388 [3] bootstrap.cc:240 NCCL WARN Invalid NCCL_COMM_ID, please use format: <ipv4>:<port> or [<ipv6>]:<port> or <hostname>:<port>",
+    ),
+    Pattern(
+        event="nccl.env_invalid",
+        regex=r"(?P<name>NCCL_IB_SUBNET_PREFIX_LEN)=(?P<value>-?\d+) is out of range",
+        nature=Nature.ERROR,
+        source="NCCL 2.30, transport/net_ib/init.cc",
+        sample="node-07:4121:4388 [3] transport/net_ib/init.cc:90 (ncclIbInit) NCCL WARN NET/IB: NCCL_IB_SUBNET_PREFIX_LEN=64 is out of range [1,32]",
+    ),
+    Pattern(
+        event="nccl.env_invalid",
+        regex=r"Ip address '(?P<value>[^']*)' is invalid for family (?P<family>\w+), ignoring address",
+        nature=Nature.ERROR,
+        source="NCCL 2.21 to 2.30, transport/net_ib.cc",
+        sample="node-07:4121:4388 [3] transport/net_ib.cc:310 NCCL WARN NET/IB: Ip address '10.0.0' is invalid for family AF_INET, ignoring address",
+        constants={"name": "NCCL_IB_ADDR_RANGE"},
+    ),
+    Pattern(
+        event="nccl.env_invalid",
+        regex=r"(?P<name>NCCL_NET_FORCE_MERGE) specified (?P<value>\S+)",
+        nature=Nature.ERROR,
+        source="NCCL 2.24 to 2.30, transport/net_ib.cc",
+        sample="node-07:4121:4388 [3] transport/net_ib.cc:601 NCCL WARN NET/IB : Invalid NCCL_NET_FORCE_MERGE specified mlx5_0",
+    ),
+    Pattern(
+        event="nccl.env_invalid",
+        regex=r"The value of (?P<name>TORCH_DISTRIBUTED_DEBUG) must be OFF, INFO, or DETAIL",
+        nature=Nature.ERROR,
+        source="PyTorch 1.9 to 2.12, c10d/debug.cpp",
+        sample="RuntimeError: The value of TORCH_DISTRIBUTED_DEBUG must be OFF, INFO, or DETAIL.",
+    ),
+)
+
+PARSERS = (
+    LineParser(
+        name="nccl-env",
+        title="Environment variables as NCCL echoes them, and values it refuses",
+        patterns=PATTERNS,
+    ),
+    BlockParser(
+        name="environment-dump",
+        title="Environment variables of the communication stack in dumps, scripts and commands",
+        opens=OPENS,
+        starts=_starts,
+        ends=_ends,
+        read=_read,
+        emits=("nccl.env",),
+        sample="export NCCL_SOCKET_IFNAME=eth0",
+        maximum=1,
+    ),
+)

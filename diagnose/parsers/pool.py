@@ -1,0 +1,282 @@
+"""All sources through the reader, on as many cores as there are.
+
+A unit of work is a plain file, a chunk of a large one, a compressed file, or a whole archive. Small
+inputs are read in this process, since starting workers costs more than reading them.
+"""
+
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from diagnose.errors import Unreadable
+from diagnose.ingest.archive import members
+from diagnose.ingest.scan import Pieces
+from diagnose.ingest.sniff import binary_reason, identity
+from diagnose.ingest.source import Entry, Source
+from diagnose.ingest.stream import CONTAINERS, peeked
+from diagnose.ingest.unwrap import encoding_of, recode
+from diagnose.model.event import Event, Points
+from diagnose.model.reading import Reading, SourceSummary
+from diagnose.parsers.base import Parser
+from diagnose.parsers.collect import Collector
+from diagnose.parsers.reader import Reader
+
+CHUNK = 64 << 20
+"""Bytes of a large plain file that one unit of work covers."""
+
+WORTH_WORKERS = 24 << 20
+"""Bytes of input from which on worker processes pay."""
+
+HEAD = 64 << 10
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One unit of work.
+
+    Args:
+        source: What to read.
+        start: First byte, over 0 only for chunks of plain files.
+        stop: Byte at which the chunk ends; None reads the source to its end.
+    """
+
+    source: Source
+    start: int = 0
+    stop: int | None = None
+
+
+@dataclass(slots=True)
+class Part:
+    """What one unit of work gave for one source."""
+
+    summary: SourceSummary
+    events: list[Event] = field(default_factory=list)
+    points: list[Points] = field(default_factory=list)
+    notes: dict[str, int] = field(default_factory=dict)
+    skipped: str | None = None
+    entry: Entry | None = None
+
+
+def read_all(
+    sources: Sequence[Source],
+    parsers: Iterable[Parser],
+    *,
+    wants: Callable[[str], bool],
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Reading, list[Entry]]:
+    """Read all sources.
+
+    Args:
+        sources: In the order of the report.
+        parsers: All kinds.
+        wants: Whether an archive member that is not text belongs to a folder parser.
+        jobs: Worker processes; None takes the cores this process may use.
+        progress: Told the bytes done and in all, now and then.
+
+    Returns:
+        What was read, and the archive members that folder parsers want.
+    """
+    reader = Reader(parsers)
+    units = [unit for source in sources for unit in _units(source)]
+    total = sum(source.size for source in sources)
+    parts = _run(units, reader, wants, jobs or _cores(), total, progress)
+    return _merge(part for unit_parts in parts for part in unit_parts)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _units(source: Source) -> Iterator[Unit]:
+    if source.codec is not None or source.path is None or source.size <= CHUNK:
+        yield Unit(source, 0, source.size if source.codec is None else None)
+        return
+    try:
+        with source.open() as stream:
+            head = stream.read(HEAD)
+            whole = encoding_of(head) is not None or binary_reason(source.name, head) is not None
+    except Unreadable:
+        whole = True
+    if whole:
+        yield Unit(source)
+        return
+    for start in range(0, source.size, CHUNK):
+        yield Unit(source, start, min(start + CHUNK, source.size))
+
+
+def _run(
+    units: list[Unit],
+    reader: Reader,
+    wants: Callable[[str], bool],
+    jobs: int,
+    total: int,
+    progress: Progress | None,
+) -> list[list[Part]]:
+    _STATE.reader, _STATE.wants = reader, wants
+    done = 0
+    results: list[list[Part]] = [[] for _ in units]
+    if jobs == 1 or len(units) == 1 or total < WORTH_WORKERS:
+        for number, unit in enumerate(units):
+            results[number] = _read_unit(unit)
+            done += _weight(unit)
+            if progress:
+                progress(min(done, total), total)
+        return results
+    # Forked workers inherit the compiled literals; where forking is unsafe they are made anew.
+    method = "fork" if sys.platform == "linux" else "spawn"
+    with ProcessPoolExecutor(
+        min(jobs, len(units)),
+        mp_context=multiprocessing.get_context(method),
+        initializer=_start_worker,
+        initargs=(reader.parsers, wants) if method == "spawn" else (),
+    ) as pool:
+        batches = list(_batches(units))
+        futures = {pool.submit(_read_batch, [units[n] for n in batch]): batch for batch in batches}
+        try:
+            for future in as_completed(futures):
+                for number, parts in zip(futures[future], future.result(), strict=True):
+                    results[number] = parts
+                    done += _weight(units[number])
+                if progress:
+                    progress(min(done, total), total)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return results
+
+
+def _batches(units: list[Unit]) -> Iterator[list[int]]:
+    """Group small units, since handing one over costs as much as reading 100 kB."""
+    batch: list[int] = []
+    weight = 0
+    for number, unit in enumerate(units):
+        batch.append(number)
+        weight += _weight(unit) + 1
+        if weight > 8 << 20 or len(batch) >= 256:
+            yield batch
+            batch, weight = [], 0
+    if batch:
+        yield batch
+
+
+def _weight(unit: Unit) -> int:
+    return (unit.stop if unit.stop is not None else unit.source.size) - unit.start
+
+
+class _State:
+    """What a worker process keeps between units."""
+
+    reader: Reader
+    wants: Callable[[str], bool]
+
+
+_STATE = _State()
+
+
+def _start_worker(parsers: tuple[Parser, ...] = (), wants: Callable[[str], bool] | None = None) -> None:
+    if wants is not None:
+        _STATE.reader, _STATE.wants = Reader(parsers), wants
+
+
+def _read_batch(units: list[Unit]) -> list[list[Part]]:
+    return [_read_unit(unit) for unit in units]
+
+
+def _read_unit(unit: Unit) -> list[Part]:
+    source = unit.source
+    if source.codec in CONTAINERS:
+        return list(_read_archive(source))
+    try:
+        with source.open(max(unit.start - 1, 0)) as stream:
+            return [_read_stream(source.name, stream, source.size, unit.start, unit.stop)]
+    except Unreadable as error:
+        return [Part(SourceSummary(name=source.name), skipped=str(error))]
+
+
+def _read_archive(source: Source) -> Iterator[Part]:
+    try:
+        for member in members(source):
+            try:
+                with member.open() as stream:
+                    yield _read_stream(member.name, stream, member.size)
+            except Unreadable as error:
+                yield Part(SourceSummary(name=member.name), skipped=str(error))
+    except Unreadable as error:
+        yield Part(SourceSummary(name=source.name), skipped=str(error))
+
+
+def _read_stream(
+    name: str, stream: BinaryIO, size: int, start: int = 0, stop: int | None = None
+) -> Part:
+    """Read one stream; what was read before it broke is kept."""
+    who = identity(name)
+    part = Part(
+        SourceSummary(
+            name=name, rank=who.rank, local_rank=who.local_rank, host=who.host, attempt=who.attempt
+        )
+    )
+    if start == 0:
+        head, stream = peeked(stream, HEAD)
+        part.skipped = binary_reason(name, head)
+        if part.skipped is not None:
+            part.entry = Entry(name, size, head[:64])
+            return part
+        if encoding_of(head) is not None:
+            stream, stop = recode(stream), None
+    into = Collector(name)
+    if start == 0 and (stop is None or stop == size):
+        stream = _STATE.reader.read_whole(name, who, head, stream, into)
+    pieces = Pieces(stream, start, stop)
+    try:
+        edges = _STATE.reader.read(name, who, pieces, into)
+    except Unreadable as error:
+        if not pieces.read:
+            raise
+        into.note(f"breaks off: {error}")
+    else:
+        summary = part.summary
+        summary.first_time, summary.last_time = edges.first_time, edges.last_time
+        summary.clock = edges.clock
+    part.summary.bytes, part.summary.lines = pieces.read, pieces.line_ends + pieces.open_line
+    part.events, part.points, part.notes = into.events(), into.points(), into.notes
+    return part
+
+
+def _merge(parts: Iterable[Part]) -> tuple[Reading, list[Entry]]:
+    """Join the parts; chunks of one source follow each other."""
+    reading = Reading()
+    entries: list[Entry] = []
+    merged: dict[str, tuple[Part, Collector]] = {}
+    for part in parts:
+        if part.skipped is not None:
+            if part.entry is not None and _STATE.wants(part.entry.name):
+                entries.append(part.entry)
+            else:
+                reading.skipped.append({"file": part.summary.name, "reason": part.skipped})
+            continue
+        name = part.summary.name
+        if name not in merged:
+            merged[name] = (part, Collector(name))
+        first, into = merged[name]
+        offset = 0 if part is first else first.summary.lines
+        into.absorb(part.events, part.points, part.notes, offset)
+        if part is not first:
+            first.summary.bytes += part.summary.bytes
+            first.summary.lines += part.summary.lines
+            if part.summary.last_time is not None:
+                first.summary.last_time = part.summary.last_time
+    for part, into in merged.values():
+        reading.sources.append(part.summary)
+        reading.events.extend(into.events())
+        reading.points.extend(into.points())
+        reading.truncated.extend(into.truncated())
+    return reading, entries

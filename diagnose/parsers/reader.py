@@ -1,0 +1,383 @@
+"""One source through all parsers.
+
+The reader knows which literal leads to which parser. It asks the scan where the literals stand, cuts
+out the lines around them, takes the prefixes off and hands the lines to the parsers that want them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from io import BytesIO
+from typing import BinaryIO
+
+from diagnose.ingest.envelope import peel, records
+from diagnose.ingest.scan import Literal, Matcher, Piece, Pieces
+from diagnose.ingest.sniff import Identity
+from diagnose.model.event import Clock, Line
+from diagnose.parsers.base import (
+    BlockParser,
+    BulkParser,
+    FileParser,
+    LineParser,
+    Note,
+    Parser,
+    Pattern,
+    Record,
+)
+from diagnose.parsers.collect import Collector
+
+WINDOW = 8 << 10
+"""Bytes of a line that patterns are matched against, around the literal."""
+
+HEAD = 300
+"""Bytes of a very long line in which its prefixes are."""
+
+EDGE_LINES = 20
+"""Lines at either end of a source that are searched for a stamp."""
+
+WHOLE_LIMIT = 64 << 20
+"""Bytes of a source that are kept in memory for a file parser."""
+
+Writer = tuple[int | None, int | None, str | None, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a literal leads: a parser, with the pattern if it is a line parser's."""
+
+    parser: LineParser | BlockParser | BulkParser
+    pattern: Pattern | None = None
+
+
+@dataclass(slots=True)
+class Edges:
+    """The stamps nearest to the first and the last line of a source."""
+
+    first_time: float | None = None
+    last_time: float | None = None
+    clock: Clock = Clock.NONE
+
+
+class Reader:
+    """All parsers, ready to read sources.
+
+    Args:
+        parsers: In the order of the registry; those of folders are ignored here.
+    """
+
+    def __init__(self, parsers: Iterable[Parser]) -> None:
+        self.parsers = tuple(parsers)
+        self.file_parsers = tuple(one for one in self.parsers if isinstance(one, FileParser))
+        self.routes: list[list[Route]] = []
+        numbers: dict[Literal, int] = {}
+        for text, once, route in _all_routes(self.parsers):
+            literal = Literal(text.encode(), once)
+            if literal not in numbers:
+                numbers[literal] = len(numbers)
+                self.routes.append([])
+            self.routes[numbers[literal]].append(route)
+        self.matcher = Matcher(tuple(numbers))
+
+    def read(
+        self, name: str, identity: Identity, pieces: Pieces, into: Collector
+    ) -> Edges:
+        """Read a source, or a chunk of it, to its end.
+
+        Args:
+            name: Of the source, for the file field of events.
+            identity: What its name says of rank and host.
+            pieces: The bytes.
+            into: Takes the records; what could not be read is noted there.
+
+        Returns:
+            The first and last stamps.
+        """
+        edges = Edges()
+        consumed: dict[str, set[int]] = {}
+        last: Piece | None = None
+        for piece, upcoming in _with_next(pieces):
+            reading = PieceReader(self, name, identity, piece, upcoming, into, consumed)
+            if last is None:
+                edges.first_time, edges.clock = reading.stamp(reading.first_lines())
+            for number in piece.cut_lines:
+                into.note(f"line {number} is over 1 MiB; the rest of it was left out")
+            reading.read()
+            consumed = reading.still_open(consumed)
+            last = piece
+        if last is not None:
+            reading = PieceReader(self, name, identity, last, None, into, consumed)
+            time, clock = reading.stamp(reading.last_lines())
+            edges.last_time = time
+            edges.clock = clock if clock is not Clock.NONE else edges.clock
+        return edges
+
+    def read_whole(
+        self, name: str, identity: Identity, head: bytes, stream: BinaryIO, into: Collector
+    ) -> BinaryIO:
+        """Give a source to the file parsers that accept it.
+
+        Args:
+            name: Of the source.
+            identity: What its name says of rank and host.
+            head: Its first bytes, which ``stream`` still gives.
+            stream: The bytes.
+            into: Takes the records.
+
+        Returns:
+            A stream over the same bytes, from the start, for the scan.
+        """
+        accepting = [one for one in self.file_parsers if one.accepts(name, head)]
+        if not accepting:
+            return stream
+        data = stream.read(WHOLE_LIMIT)
+        if stream.read(1):
+            into.note(f"larger than {WHOLE_LIMIT >> 20} MiB; only that much was read")
+        document = WholeDocument(name, identity, data)
+        for parser in accepting:
+            _collect(lambda parser=parser: parser.read(document), into, parser.name)  # type: ignore[misc]
+        return BytesIO(data)
+
+
+class PieceReader:
+    """One piece of a source through the line, block and bulk parsers."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        name: str,
+        identity: Identity,
+        piece: Piece,
+        upcoming: Piece | None,
+        into: Collector,
+        consumed: dict[str, set[int]],
+    ) -> None:
+        self.reader = reader
+        self.name = name
+        self.identity = identity
+        self.piece = piece
+        self.upcoming = upcoming
+        self.into = into
+        self.consumed = consumed
+
+    @cached_property
+    def _has_returns(self) -> bool:
+        return b"\r" in self.piece.data
+
+    def read(self) -> None:
+        """Find the places block by block and hand them to their parsers."""
+        view = memoryview(self.piece.data)
+        for start, stop in self.piece.blocks():
+            wanted: dict[tuple[int, int], tuple[int, dict[int, Route]]] = {}
+            bulk: dict[str, BulkParser] = {}
+            line_end = -1
+            for end, number in self.reader.matcher.places(view[start:stop]):
+                place = start + end
+                if place > line_end:
+                    line_start, line_end = self._bounds(place)
+                # A line that fits one window is read once, a longer one around each literal.
+                fits = line_end - line_start <= WINDOW
+                key = (line_start, line_start if fits else place // (WINDOW // 2) * (WINDOW // 2))
+                for route in self.reader.routes[number]:
+                    if isinstance(route.parser, BulkParser):
+                        bulk[route.parser.name] = route.parser
+                    else:
+                        wanted.setdefault(key, (line_end, {}))[1][id(route)] = route
+            for parser in bulk.values():
+                block = PieceBlock(self, start, self.piece.data[start:stop])
+                _collect(parser.read(block), self.into, parser.name)
+            for (line_start, window), (line_end, routes) in wanted.items():
+                self._read_line(line_start, window, line_end, list(routes.values()))
+
+    def still_open(self, consumed: dict[str, set[int]]) -> dict[str, set[int]]:
+        """Return the lines beyond this piece that belong to records opened in it."""
+        end = self.piece.base + len(self.piece.data)
+        return {name: {at for at in lines if at >= end} for name, lines in consumed.items()}
+
+    def line(self, start: int, end: int) -> Line:
+        """Return the line between two offsets of the piece."""
+        raw = self.piece.data[start:end].decode("utf-8", "replace")
+        return peel(raw, self.name, self.piece.line_number(start), self.identity)
+
+    def first_lines(self) -> list[str]:
+        """Return the first lines of the piece."""
+        return _texts(self.piece.data[: EDGE_LINES * 400])
+
+    def last_lines(self) -> list[str]:
+        """Return the last lines of the piece, the last first."""
+        return _texts(self.piece.data[-EDGE_LINES * 400 :])[::-1]
+
+    def stamp(self, texts: list[str]) -> tuple[float | None, Clock]:
+        """Return the first stamp in some lines."""
+        for text in texts[:EDGE_LINES]:
+            line = peel(text, self.name, 0, self.identity)
+            if line.time is not None:
+                return line.time, line.clock
+        return None, Clock.NONE
+
+    def _bounds(self, place: int) -> tuple[int, int]:
+        data = self.piece.data
+        start = data.rfind(b"\n", 0, place) + 1
+        end = data.find(b"\n", place)
+        end = len(data) if end < 0 else end
+        if self._has_returns:
+            start = max(start, data.rfind(b"\r", start, place) + 1)
+            turn = data.find(b"\r", place, end)
+            end = turn if turn >= 0 else end
+        return start, end
+
+    def _read_line(self, start: int, window: int, end: int, routes: list[Route]) -> None:
+        for line in self._records(start, window, end):
+            for route in routes:
+                if isinstance(route.parser, BlockParser):
+                    self._read_block(route.parser, start, end, line)
+                elif route.pattern is not None:
+                    self._match(route.parser, route.pattern, line)
+
+    def _records(self, start: int, window: int, end: int) -> Iterator[Line]:
+        """Return the records of a line; of a very long line only what is around ``window``."""
+        number = self.piece.line_number(start)
+        if end - start <= WINDOW:
+            raw = self.piece.data[start:end].decode("utf-8", "replace")
+            for text in records(raw):
+                yield peel(text, self.name, number, self.identity)
+            return
+        self.into.note("lines over 8 KiB were read only around what was looked for")
+        begin = max(start, window - WINDOW // 2)
+        text = self.piece.data[begin : min(end, window + WINDOW)].decode("utf-8", "replace")
+        head = self.piece.data[start : start + HEAD].decode("utf-8", "replace")
+        yield replace(peel(head, self.name, number, self.identity), raw=text, text=text)
+
+    def _match(self, parser: LineParser | BulkParser, pattern: Pattern, line: Line) -> None:
+        try:
+            event = pattern.match(line)
+        except TimeoutError:
+            self.into.note(f"pattern of {pattern.event} took too long")
+            return
+        except ValueError:
+            self.into.note(f"{pattern.event}: a value could not be read")
+            return
+        if event is not None and isinstance(parser, LineParser) and parser.refine is not None:
+            event = parser.refine(event, line)
+        if event is not None:
+            self.into.add(event)
+
+    def _read_block(self, parser: BlockParser, start: int, end: int, line: Line) -> None:
+        consumed = self.consumed.setdefault(parser.name, set())
+        if self.piece.base + start in consumed or not parser.starts(line):
+            return
+        lines = [line]
+        consumed.add(self.piece.base + start)
+        writer = _writer(line)
+        for at, following in self._following(end):
+            if _writer(following) != writer:
+                continue
+            if parser.ends(lines, following):
+                break
+            lines.append(following)
+            consumed.add(at)
+            if len(lines) >= parser.maximum:
+                break
+        _collect(lambda: parser.read(lines), self.into, parser.name)
+
+    def _following(self, offset: int) -> Iterator[tuple[int, Line]]:
+        for piece, begin in ((self.piece, offset + 1), (self.upcoming, 0)):
+            start = begin
+            while piece is not None and start < len(piece.data):
+                end = piece.data.find(b"\n", start)
+                end = len(piece.data) if end < 0 else end
+                raw = piece.data[start : min(end, start + WINDOW)].decode("utf-8", "replace")
+                number = piece.line_number(start)
+                yield piece.base + start, peel(
+                    raw.rstrip("\r").rpartition("\r")[2], self.name, number, self.identity
+                )
+                start = end + 1
+
+
+@dataclass(slots=True)
+class PieceBlock:
+    """A block as a bulk parser sees it."""
+
+    _piece: PieceReader
+    _start: int
+    data: bytes
+
+    def line_at(self, offset: int) -> Line:
+        """Return the line around a byte offset of ``data``."""
+        return self._piece.line(*self._piece._bounds(self._start + offset))
+
+
+@dataclass(slots=True, frozen=True)
+class WholeDocument:
+    """A source as a file parser sees it."""
+
+    name: str
+    identity: Identity
+    data: bytes
+
+    def lines(self) -> Iterator[Line]:
+        """Return the lines; prefixes are not taken off."""
+        for number, raw in enumerate(self.data.split(b"\n"), 1):
+            text = raw.decode("utf-8", "replace").rstrip("\r")
+            if text or number * 2 < len(self.data):
+                yield Line(
+                    self.name,
+                    number,
+                    text,
+                    text,
+                    rank=self.identity.rank,
+                    local_rank=self.identity.local_rank,
+                    host=self.identity.host,
+                    attempt=self.identity.attempt,
+                )
+
+    def text(self, limit: int = WHOLE_LIMIT) -> str:
+        """Return the whole text.
+
+        Raises:
+            Note: It has more than ``limit`` bytes.
+        """
+        if len(self.data) > limit:
+            raise Note(f"larger than {limit >> 20} MiB")
+        return self.data.decode("utf-8-sig", "replace")
+
+
+def _all_routes(parsers: Iterable[Parser]) -> Iterator[tuple[str, bool, Route]]:
+    for parser in parsers:
+        if isinstance(parser, LineParser):
+            for pattern in parser.patterns:
+                route = Route(parser, pattern)
+                yield from ((text, pattern.once_per_block, route) for text in pattern.required)
+        elif isinstance(parser, BlockParser | BulkParser):
+            route = Route(parser)
+            once = isinstance(parser, BulkParser)
+            yield from ((text, once, route) for text in parser.opens)
+
+
+def _with_next(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Piece | None]]:
+    iterator = iter(pieces)
+    piece = next(iterator, None)
+    while piece is not None:
+        upcoming = next(iterator, None)
+        yield piece, upcoming
+        piece = upcoming
+
+
+def _texts(data: bytes) -> list[str]:
+    return [line.decode("utf-8", "replace") for line in data.replace(b"\r", b"\n").split(b"\n")]
+
+
+def _writer(line: Line) -> Writer:
+    return line.rank, line.local_rank, line.host, line.pid
+
+
+def _collect(
+    records: Iterable[Record] | Callable[[], Iterable[Record]], into: Collector, parser: str
+) -> None:
+    try:
+        for record in records() if callable(records) else records:
+            into.add(record)
+    except Note as note:
+        into.note(f"{parser}: {note}")
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        # A record cut off in an unforeseen place must not cost the run.
+        into.note(f"{parser}: a record could not be read ({type(error).__name__})")

@@ -1,0 +1,162 @@
+"""Slurm and Kubernetes: why the scheduler ended a step, task, container or pod.
+
+::
+
+    slurmstepd: error: *** STEP 77121.0 ON node-07 CANCELLED AT 2026-09-14T04:48:45 DUE TO TIME LIMIT ***
+    srun: error: node-07: task 3: Exited with exit code 1
+    slurmstepd: error: Detected 1 oom_kill event in StepId=77121.0. Some of the step tasks have been OOM Killed.
+
+``slurm.cancelled`` has ``reason``: time-limit, preemption, node-failure, requeue, task-failure, user
+(a signal or ``scancel``, often of somebody who saw it fail), else other. Task numbers are global and equal ranks where one task runs a
+GPU; ``tasks`` keeps the text, ``task`` is set where it is a single one. The first task that exits is
+the best hint; later ones are consequences. Containers exit with 128 + signal.
+
+*Empty*: the scheduler ended nothing. *Cut off*: a line cut short is not recognised.
+"""
+
+from diagnose.model.event import Event, Line, Nature, Value
+from diagnose.parsers.base import LineParser, Pattern
+from diagnose.parsers.convert import short_host
+
+_SLURM = "Slurm 20.02 to 26.11"
+
+_REASONS = (
+    ("TIME LIMIT", "time-limit"),
+    ("PREEMPTION", "preemption"),
+    ("NODE FAILURE", "node-failure"),
+    ("REQUEUE", "requeue"),
+    ("TASK FAILURE", "task-failure"),
+    ("SIGNAL", "user"),
+)
+_SIGNALS = {
+    "Killed": 9, "Terminated": 15, "Aborted": 6, "Segmentation fault": 11, "Bus error": 7,
+    "Floating point exception": 8, "Illegal instruction": 4, "Interrupt": 2, "Hangup": 1,
+    "User defined signal 1": 10, "User defined signal 2": 12,
+}  # fmt: skip
+
+
+def _complete(event: Event, line: Line) -> Event:
+    fields = event.fields
+    if event.host is not None and ("[" in event.host or "," in event.host):
+        fields["hosts"], event.host = event.host, None
+    if event.name == "slurm.cancelled":
+        why = str(fields.pop("why", "") or "")
+        reason = next((name for words, name in _REASONS if words in why.upper()), None)
+        fields["reason"] = reason or ("other" if why else "user")
+        followed = fields["reason"] in ("task-failure", "user")
+        event.nature = Nature.EFFECT if followed else Nature.ERROR
+        job, _, step = str(fields.pop("id")).partition(".")
+        fields["job"], fields["step"] = job, step or ("batch" if fields["kind"] == "JOB" else None)
+    elif event.name == "slurm.task_exit":
+        fields.update(_task_exit(fields))
+        # What ended the others with SIGTERM stands elsewhere.
+        event.nature = Nature.EFFECT if fields["signal"] == _SIGNALS["Terminated"] else Nature.ERROR
+    elif event.name == "k8s.container_terminated":
+        code = fields.get("exit_code")
+        fields["signal"] = code - 128 if isinstance(code, int) and code > 128 else None
+    return event
+
+
+def _task_exit(fields: dict[str, Value]) -> dict[str, Value]:
+    tasks = str(fields["tasks"])
+    what = str(fields["what"])
+    return {
+        "task": int(tasks) if tasks.isdigit() else None,
+        "code": fields.get("code"),
+        "signal": next((_SIGNALS[words] for words in _SIGNALS if what.startswith(words)), None),
+        "out_of_memory": what == "Out Of Memory",
+    }
+
+
+def _slurm(
+    event: str, regex: str, nature: Nature, source: str, sample: str, **constants: str
+) -> Pattern:
+    return Pattern(
+        event=event,
+        regex=regex,
+        nature=nature,
+        source=f"{_SLURM}, {source}",
+        sample=sample,
+        types={"host": short_host, "code": int, "events": int},
+        constants=constants,
+    )
+
+
+SLURM = LineParser(
+    name="slurm",
+    title="Slurm: cancelled steps, node failures, out of memory, task exits",
+    patterns=(
+        _slurm("slurm.cancelled", r"\*\*\* (?P<kind>JOB|STEP) (?P<id>[\d.+]+) ON (?P<host>\S+) CANCELLED AT (?P<at>\S+)(?: DUE (?:TO|to) (?P<why>[^*]{1,120}))? \*\*\*",
+               Nature.ERROR, "src/slurmd/slurmstepd/req.c",
+               "slurmstepd: error: *** STEP 77121.0 ON node-07 CANCELLED AT 2026-09-14T04:48:45 DUE TO TIME LIMIT ***"),
+        _slurm("slurm.unkillable", r"STEPD TERMINATED ON (?P<host>\S+) AT \S+ DUE TO JOB NOT ENDING WITH SIGNALS",
+               Nature.ERROR, "src/slurmd/slurmstepd/mgr.c: a process in uninterruptible sleep",
+               "slurmstepd: error: *** JOB 77121 STEPD TERMINATED ON node-07 AT 2026-09-14T04:48:45 DUE TO JOB NOT ENDING WITH SIGNALS ***"),
+        _slurm("slurm.node_failure", r"srun: error: Node failure on (?P<host>[\w.-]+)",
+               Nature.ERROR, "src/srun/libsrun/launch.c", "srun: error: Node failure on node-07"),
+        _slurm("slurm.node_failure", r"Killing JobId=(?P<job>\d+) on failed node (?P<host>[\w.-]+)",
+               Nature.ERROR, "src/slurmctld/job_mgr.c", "slurmctld: Killing JobId=77121 on failed node node-07"),
+        _slurm("slurm.node_failure", r"error: Nodes (?P<host>[\w.,\[\]-]+) not responding",
+               Nature.ERROR, "src/slurmctld/ping_nodes.c", "slurmctld: error: Nodes node-07 not responding"),
+        _slurm("slurm.oom_kill", r"Detected (?P<events>\d+) oom[-_]kill events?(?:\(s\))? in (?:StepId=|step )(?P<job>\d+)\.(?P<step>[\w+]+)",
+               Nature.ERROR, "src/plugins/task/cgroup/task_cgroup_memory.c",
+               "slurmstepd: error: Detected 1 oom_kill event in StepId=77121.0. Some of the step tasks have been OOM Killed."),
+        _slurm("slurm.oom_kill", r"(?:StepId=|[Ss]tep |Job )(?P<job>\d+)(?:\.(?P<step>\w+))? exceeded (?:job |step )?memory limit",
+               Nature.ERROR, "src/interfaces/jobacct_gather.c",
+               "slurmstepd: error: StepId=77121.0 exceeded memory limit (966367641600 > 943718400000), being killed"),
+        _slurm("slurm.task_exit", r"srun: error: (?P<host>[^:\s]+): tasks? (?P<tasks>[\d,\[\]-]+): (?P<what>Exited with exit code (?P<code>\d+)|Out Of Memory|[A-Z][a-z][\w ]{0,40}?)(?: \(core dumped\))?$",
+               Nature.ERROR, "src/srun/libsrun/launch.c", "srun: error: node-07: task 3: Exited with exit code 1"),
+        _slurm("slurm.step_aborted", r"srun: Job step aborted|srun: Force Terminated (?:StepId=|job step )(?P<job>\d+)|Timed out waiting for job step to complete",
+               Nature.TEARDOWN, "src/srun/libsrun/launch.c",
+               "srun: Job step aborted: Waiting up to 32 seconds for job step to finish."),
+        _slurm("slurm.start_failed", r"(?P<message>Unable to create TMPDIR|couldn't chdir to|task_prolog failed|launch failed requeued held)",
+               Nature.ERROR, "src/slurmd/slurmstepd", "slurmstepd: error: couldn't chdir to `/home/a/run': No such file or directory"),
+    ),
+    refine=_complete,
+)  # fmt: skip
+
+
+def _kubernetes(event: str, regex: str, nature: Nature, sample: str, **constants: str) -> Pattern:
+    return Pattern(
+        event=event,
+        regex=regex,
+        nature=nature,
+        source="Kubernetes 1.2x, kubectl describe and kubelet events",
+        sample=sample,
+        types={"exit_code": int, "host": short_host},
+        constants=constants,
+    )
+
+
+_TERMINATED = "Reason: OOMKilled, Exit Code: 137"
+KUBERNETES = LineParser(
+    name="kubernetes-end",
+    title="Kubernetes: how a container or pod ended",
+    patterns=(
+        _kubernetes("k8s.container_terminated", r"^\s*(?:[Rr]eason|\"reason\"):\s+\"?(?P<reason>OOMKilled|ContainerCannotRun|DeadlineExceeded|ContainerStatusUnknown)\b(?:, Exit Code: (?P<exit_code>\d+))?",
+                    Nature.ERROR, _TERMINATED),
+        _kubernetes("k8s.container_terminated", r"^\s*Exit Code:\s+(?P<exit_code>[1-9]\d*)$",
+                    Nature.EFFECT, "      Exit Code:    137"),
+        _kubernetes("k8s.container_terminated", r"^(?P<pod>[\w.-]+) +\d+/\d+ +(?P<reason>OOMKilled|ContainerStatusUnknown) ",
+                    Nature.ERROR, "worker-3   0/1     OOMKilled   2 (5m ago)   10m"),
+        _kubernetes("k8s.evicted", r"The node was low on resource: (?P<resource>[\w-]+)\.",
+                    Nature.ERROR, "Warning  Evicted  kubelet  The node was low on resource: memory. Threshold quantity: 100Mi, available: 61204Ki."),
+        _kubernetes("k8s.evicted", r"Pod ephemeral local storage usage exceeds the total limit",
+                    Nature.ERROR, "Pod ephemeral local storage usage exceeds the total limit of containers 50Gi.", resource="ephemeral-storage"),
+        _kubernetes("k8s.evicted", r"Usage of EmptyDir volume \"(?P<volume>[^\"]+)\" exceeds the limit",
+                    Nature.ERROR, 'Usage of EmptyDir volume "dshm" exceeds the limit "64Gi".', resource="volume"),
+        _kubernetes("k8s.system_oom", r"System OOM encountered, victim process: (?P<process>[^,]+), pid: (?P<pid>\d+)",
+                    Nature.ERROR, "Warning  SystemOOM  kubelet  System OOM encountered, victim process: python3, pid: 812345"),
+        _kubernetes("k8s.preempted", r"Preempted by (?:pod (?P<by>\S+) on node (?P<host>\S+)|[\w.-]+/[\w.-]+)|PreemptionByScheduler",
+                    Nature.ERROR, "Preempted by pod 1f0c2a on node node-07"),
+        _kubernetes("k8s.node_lost", r"TaintManagerEviction|DeletionByTaintManager|NodeNotReady .{0,100}?Node is not ready|Node is shutting down|imminent node shutdown",
+                    Nature.ERROR, "Normal  TaintManagerEviction  Marking for deletion Pod train/worker-3"),
+        _kubernetes("k8s.liveness_killed", r"Container (?P<container>\S+) failed liveness probe, will be restarted",
+                    Nature.ERROR, "Normal  Killing  kubelet  Container trainer failed liveness probe, will be restarted"),
+        _kubernetes("k8s.not_scheduled", r"FailedScheduling .{0,200}nodes are available: (?P<message>.*)",
+                    Nature.ERROR, "Warning  FailedScheduling  default-scheduler  0/12 nodes are available: 4 Insufficient nvidia.com/gpu."),
+    ),
+    refine=_complete,
+)  # fmt: skip
+
+PARSERS = (SLURM, KUBERNETES)

@@ -1,0 +1,105 @@
+"""DeepSpeed: throughput, timer, memory and pipeline lines, and overflow counters.
+
+Printed by ``deepspeed/runtime/engine.py``, ``utils/timer.py`` and ``runtime/pipe/engine.py`` on
+rank 0 (0.3 to 0.19). The engine prints no loss; the client does. *Empty*: ``steps_per_print`` was
+not reached. *Cut off*: a line cut inside a field gives the fields before it.
+
+``skipped=`` counts from the start of the run and becomes ``skipped_steps_total``;
+``RunningAvgSamplesPerSec`` is a mean since step 2, so only ``CurrSamplesPerSec`` is taken. ``GB``
+is 2**30 bytes.
+"""
+
+import re
+from collections.abc import Iterator
+
+from diagnose.model.event import Event, Measurement
+from diagnose.parsers.base import BlockText, BulkParser
+from diagnose.parsers.metric_names import numbers, with_nan_events
+
+STEP = re.compile(rb"\bstep=(\d+), skipped=(\d+), lr=\[([-\d.e+]*)")
+THROUGHPUT = re.compile(
+    rb"(?:micro_step=\d+/global_step=(\d+)|\b\d+/(\d+)), "
+    rb"(?:Running(?:Avg)?SamplesPerSec=[\d.a-z]+, )?(?:Curr)?SamplesPerSec=([\d.]+)"
+    rb"(?:, MemAllocated=([\d.]+)GB)?(?:, MaxMemAllocated=([\d.]+)GB)?"
+)
+TIMERS = re.compile(rb"(?:\[Rank -?\d+\] |rank=\d+ )time \(ms\) ((?:\| [\w.]+: [\d.]+ ?)+)")
+TIMER = re.compile(rb"([\w.]+): ([\d.]+)")
+MEMORY = re.compile(rb"\bMA ([\d.]+) GB\s+Max_MA ([\d.]+) GB\s+CA ([\d.]+) GB")
+PIPELINE = re.compile(
+    rb"\bsteps: (\d+) loss: ([-+\w.]+) iter time \(s\): ([\d.]+) samples/sec: ([\d.]+)"
+)
+
+PER_STEP: dict[str, str] = {
+    "fwd": "compute_time",
+    "forward": "compute_time",
+    "bwd_inner": "compute_time",
+    "backward_inner": "compute_time",
+    "bwd_allreduce": "comm_time",
+    "backward_allreduce": "comm_time",
+    "step": "optimizer_time",
+}
+"""Of the global step; the ``_microstep`` timers count one micro-batch and are not read."""
+
+
+def read(block: BlockText) -> Iterator[Measurement]:
+    """Read all of DeepSpeed's lines of numbers."""
+    data = block.data
+    last_step: list[tuple[int, float]] = []
+    for found in STEP.finditer(data):
+        step = float(found[1])
+        last_step.append((found.start(), step))
+        values = numbers({"skipped_steps_total": found[2], "learning_rate": found[3]})
+        yield Measurement(block.line_at(found.start()), step, values)
+    for found in THROUGHPUT.finditer(data):
+        memory = numbers({"memory_allocated": found[4], "memory_peak": found[5]})
+        values = numbers({"samples_per_s": found[3]})
+        values |= {name: value * 2**30 for name, value in memory.items()}
+        yield Measurement(block.line_at(found.start()), float(found[1] or found[2]), values)
+    for found in TIMERS.finditer(data):
+        values = {}
+        for name, milliseconds in TIMER.findall(found[1]):
+            if metric := PER_STEP.get(name.decode()):
+                values[metric] = values.get(metric, 0.0) + float(milliseconds) / 1000
+        if values:
+            before = [step for at, step in last_step if at < found.start()]
+            step_before = before[-1] if before else None
+            yield Measurement(block.line_at(found.start()), step_before, values)
+    for found in MEMORY.finditer(data):
+        names = ("memory_allocated", "memory_peak", "memory_reserved")
+        memory = numbers(dict(zip(names, found.groups(), strict=True)))
+        values = {name: value * 2**30 for name, value in memory.items()}
+        yield Measurement(block.line_at(found.start()), None, values)
+
+
+def read_pipeline(block: BlockText) -> Iterator[Event | Measurement]:
+    """Read the pipeline engine's plain lines."""
+    return with_nan_events(_pipeline(block))
+
+
+def _pipeline(block: BlockText) -> Iterator[Measurement]:
+    for found in PIPELINE.finditer(block.data):
+        values = numbers({"loss": found[2], "step_time": found[3], "samples_per_s": found[4]})
+        yield Measurement(block.line_at(found.start()), float(found[1]), values)
+
+
+PARSERS = (
+    BulkParser(
+        name="deepspeed-steps",
+        title="DeepSpeed step, throughput, timer and memory lines",
+        opens=("skipped=", "SamplesPerSec=", "time (ms) |", "Max_MA "),
+        read=read,
+        emits=(
+            "skipped_steps_total", "learning_rate", "samples_per_s", "memory_allocated",
+            "memory_peak", "memory_reserved", "compute_time", "comm_time", "optimizer_time",
+        ),
+        sample="[2026-01-05 10:00:10,101] [INFO] [logging.py:107:log_dist] [Rank 0] step=100, skipped=3, lr=[1.9e-05], mom=[(0.9, 0.95)]\n",
+    ),
+    BulkParser(
+        name="deepspeed-pipeline-steps",
+        title="DeepSpeed pipeline engine lines",
+        opens=("iter time (s):",),
+        read=read_pipeline,
+        emits=("step_time", "samples_per_s", "loss", "train.nan_loss"),
+        sample="steps: 10 loss: 2.1234 iter time (s): 1.234 samples/sec: 830.123\n",
+    ),
+)  # fmt: skip

@@ -1,0 +1,217 @@
+"""Step lines of torchtitan, nanoGPT, modded-nanogpt, MindFormers, Paddle, and of plain scripts.
+
+One table a dialect; the sources are named beside each. *Empty*: no interval was completed.
+*Cut off*: a line that ends before its loss is not read.
+
+Traps: torchtitan's memory is the maximum reserved and its ``tps`` is per device. nanoGPT's mfu
+assumes an A100 whatever the GPU, so it is left out. modded-nanogpt prints a running mean since the
+timer was reset (``step_avg:nanms`` until then, which is no NaN loss); the time of a step is the
+difference of ``train_time``, where two lines of one timer stand in a block. A plain script's time is
+read where it states its unit.
+"""
+
+import re
+from collections.abc import Iterator
+
+from diagnose.model.event import Event, Measurement
+from diagnose.parsers.base import BlockText, BulkParser
+from diagnose.parsers.metric_names import TIMES, metrics, number, numbers, with_nan_events
+
+TITAN = re.compile(
+    rb"step: *(?P<step>\d+) +loss: *(?P<loss>[-+\w.]+) +(?:grad_norm: *(?P<norm>[-+\w.]+) +)?"
+    rb"memory: *(?P<memory>[\d.]+)GiB\([\d.]+%\) +(?:tps|wps): *(?P<tps>[\d,]+)"
+    rb"(?: +tflops: *(?P<tflops>[\d,.]+))?(?: +mfu: *(?P<mfu>[\d.]+)%)?"
+)
+NANOGPT = re.compile(rb"\biter (\d+): loss ([-+\w.]+), time ([\d.]+)ms")
+NANOGPT_EVAL = re.compile(rb"\bstep (\d+): train loss [-+\w.]+, val loss ([-+\w.]+)")
+MODDED = re.compile(
+    rb"\bstep:(\d+)/\d+ (?:(train|val)_loss:([-+\w.]+) )?train_time:(\d+)ms step_avg:([\d.]+|nan)ms"
+)
+MINDFORMERS = re.compile(
+    rb"Epoch:\[ *(\d+)/ *\d+\], step:\[ *(\d+)/ *(\d+)\], loss: ([-+\w.]+), per_step_time: (\d+)ms,"
+    rb"(?: lr: ([-+\w.]+),)?(?: overflow cond: \w+, loss_scale: ([\d.]+))?(?:, global_norm: \[ *([-+\w.]+) *\])?"
+)
+PADDLE = re.compile(
+    rb"^[^\n]*?(?:\bglobal[_ ]step:? (\d+)|\bavg_batch_cost: [\d.]+ sec)[^\n]*", re.MULTILINE
+)
+PADDLE_FIELD = re.compile(r"([\w ]+?): ([-+]?[\d.]+(?:[eE][-+]?\d+)?|-?nan|-?inf)\b")
+PADDLE_NAMES = ("loss", "learning_rate", "interval_tokens_per_second_per_device",
+                "interval_hardware_tflops_per_device", "avg_reader_cost", "avg_batch_cost")  # fmt: skip
+
+PLAIN = re.compile(
+    rb"\b(?:[Gg]lobal[ _-]?)?(?:[Ss]tep|[Ii]ter(?:ation)?|STEP)\b[ \t]*[:=#\[]?[ \t]*(\d+)\b(?:[ \t]*/[ \t]*(\d+))?"
+    rb"([^\n\r]*?\b(?:[Tt]rain(?:ing)?[ _/])?(?:lm[ _]|per_token_)?[Ll]oss\b[^\n\r]*)"
+)
+PLAIN_PAIR = re.compile(
+    r"\b([A-Za-z][\w/]*(?:[ -](?:loss|rate|norm|time|scale))?)[\"']?(?:\s*[:=]\s*|\s+)"
+    r"([-+]?(?:\d[\d,]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|nan|inf|NaN)(?![\w.]*[A-Za-z]\w*/\d))"
+    r"[ ]?(ms|s/it|s|sec|it/s|samples/s)?(?![\w])"
+)
+TRAILING_RATE = re.compile(r"([\d,.]+) ?(?:k )?(tok(?:ens)?/s(?:ec)?(?:/(?:gpu|GPU|device))?)")
+TRAILING_TIME = re.compile(r"\| *([\d.]+) ?ms *\|")
+OTHER_DIALECTS = (b"| consumed samples:", b"GiB(", b" train_time:", b"ms, mfu ")
+OTHERS = re.compile(rb"consumed samples|\btps:|samples/sec:|, val loss|lr=\[")
+TIME_WORDS = frozenset(
+    {"time", "dt", "step_time", "iter_time", "elapsed", "step time", "batch_time"}
+)
+
+
+def read_titan(block: BlockText) -> Iterator[Event | Measurement]:
+    """Read torchtitan's lines (``torchtitan/components/metrics.py``)."""
+    return with_nan_events(_titan(block))
+
+
+def _titan(block: BlockText) -> Iterator[Measurement]:
+    for found in TITAN.finditer(block.data):
+        validating = block.data.startswith(b"validate ", found.start() - 9)
+        values = _numbers(
+            found,
+            {
+                "loss": "validation_loss" if validating else "loss",
+                "norm": "grad_norm",
+                "memory": "memory_reserved",
+                "tps": "tokens_per_s_gpu",
+                "tflops": "tflops",
+                "mfu": "mfu",
+            },
+        )
+        if "memory_reserved" in values:
+            values["memory_reserved"] *= 2**30
+        if values.get("tflops") == 0:  # printed as 0.00 where a model has no FLOP count
+            del values["tflops"]
+            values.pop("mfu", None)
+        if "mfu" in values:
+            values["mfu"] /= 100
+        yield Measurement(block.line_at(found.start()), float(found["step"]), values)
+
+
+def _numbers(found: re.Match[bytes], names: dict[str, str]) -> dict[str, float]:
+    return numbers({metric: found[group] for group, metric in names.items()})
+
+
+def read_nanogpt(block: BlockText) -> Iterator[Event | Measurement]:
+    """Read nanoGPT (``train.py``) and modded-nanogpt lines."""
+    return with_nan_events(_nanogpt(block))
+
+
+def _nanogpt(block: BlockText) -> Iterator[Measurement]:
+    data = block.data
+    for found in NANOGPT.finditer(data):
+        values = numbers({"loss": found[2], "step_time": found[3]})
+        if "step_time" in values:
+            values["step_time"] /= 1000
+        yield Measurement(block.line_at(found.start()), float(found[1]), values)
+    for found in NANOGPT_EVAL.finditer(data):
+        values = numbers({"validation_loss": found[2]})
+        yield Measurement(block.line_at(found.start()), float(found[1]), values)
+    before: tuple[int, int] | None = None
+    for found in MODDED.finditer(data):
+        step, elapsed = int(found[1]), int(found[4])
+        values = numbers({"loss" if found[2] == b"train" else "validation_loss": found[3]})
+        if found[5] != b"nan":
+            if before and step > before[0] and elapsed > before[1]:
+                values["step_time"] = (elapsed - before[1]) / (step - before[0]) / 1000
+            before = (step, elapsed)
+        if values:
+            yield Measurement(block.line_at(found.start()), float(step), values)
+
+
+def read_asia(block: BlockText) -> Iterator[Event | Measurement]:
+    """Read MindFormers (``core/callback/callback.py``) and PaddleNLP lines."""
+    return with_nan_events(_asia(block))
+
+
+def _asia(block: BlockText) -> Iterator[Measurement]:
+    for found in MINDFORMERS.finditer(block.data):
+        epoch, step, steps = int(found[1]), int(found[2]), int(found[3])
+        names = {"loss": 4, "learning_rate": 6, "loss_scale": 7, "grad_norm": 8}
+        values = numbers({name: found[group] for name, group in names.items()})
+        values["step_time"] = float(found[5]) / 1000
+        yield Measurement(block.line_at(found.start()), float((epoch - 1) * steps + step), values)
+    for found in PADDLE.finditer(block.data):
+        text = found[0].decode("utf-8", "replace")
+        columns = {name.strip(): value for name, value in PADDLE_FIELD.findall(text)}
+        values = metrics({name: columns[name] for name in PADDLE_NAMES if name in columns})
+        rate = number(columns.get("interval_steps_per_second"))
+        if rate:
+            values["step_time"] = 1 / rate
+        if "loss" in values:
+            counted = float(found[1]) if found[1] else None
+            yield Measurement(block.line_at(found.start()), counted, values)
+
+
+def read_plain(block: BlockText) -> Iterator[Event | Measurement]:
+    """Read ``step N ... loss X`` with whatever names and separators a script chose."""
+    return with_nan_events(_plain(block))
+
+
+def _plain(block: BlockText) -> Iterator[Measurement]:
+    if any(mark in block.data for mark in OTHER_DIALECTS):
+        return
+    for found in PLAIN.finditer(block.data):
+        if OTHERS.search(found[3]):
+            continue
+        values = _pairs(found[3].decode("utf-8", "replace"))
+        if "loss" in values:
+            yield Measurement(block.line_at(found.start()), float(found[1]), values)
+
+
+def _pairs(text: str) -> dict[str, float]:
+    columns: dict[str, object] = {}
+    for name, value, unit in PLAIN_PAIR.findall(text):
+        name = "train_loss" if name.lower() in ("train loss", "training loss") else name
+        if name.lower() in TIME_WORDS:
+            if unit in ("ms", "s", "sec", "s/it") and name.lower() != "elapsed":
+                columns.setdefault("step_time_ms" if unit == "ms" else "step_time_s", value)
+        elif name == "norm":
+            columns.setdefault("grad_norm", value)
+        else:
+            columns.setdefault(name, value)
+    if rate := TRAILING_RATE.search(text):
+        columns.setdefault(
+            rate[2].lower().replace("device", "gpu").replace("tok/", "tokens/"), rate[1]
+        )
+    if (time := TRAILING_TIME.search(text)) and not {"step_time_ms", "step_time_s"} & set(columns):
+        columns["step_time_ms"] = time[1]
+    values = metrics(columns)
+    stated = "step_time_ms" in columns or "step_time_s" in columns
+    return {k: v for k, v in values.items() if k not in TIMES or (stated and k == "step_time")}
+
+
+PARSERS = (
+    BulkParser(
+        name="torchtitan-steps",
+        title="torchtitan step and validation lines",
+        opens=("memory: ",),
+        read=read_titan,
+        emits=("loss", "validation_loss", "grad_norm", "memory_reserved", "tokens_per_s_gpu",
+               "tflops", "mfu", "train.nan_loss"),
+        sample="[titan] 2026-01-05 10:00:00,123 - root - INFO - step: 10  loss:  8.12345  grad_norm:  1.2345  memory: 45.67GiB(57.70%)  tps: 7,123  tflops: 412.34  mfu: 41.69%\n",
+    ),
+    BulkParser(
+        name="nanogpt-steps",
+        title="nanoGPT and modded-nanogpt lines",
+        opens=(": loss ", "step_avg:", "val loss "),
+        read=read_nanogpt,
+        emits=("loss", "validation_loss", "step_time", "train.nan_loss"),
+        sample="iter 100: loss 3.4121, time 135.12ms, mfu 38.41%\n",
+    ),
+    BulkParser(
+        name="mindformers-paddle-steps",
+        title="MindFormers and Paddle step lines",
+        opens=("per_step_time: ", "global_step: ", "global step ", "avg_batch_cost: "),
+        read=read_asia,
+        emits=("loss", "step_time", "data_time", "learning_rate", "loss_scale", "grad_norm",
+               "tokens_per_s_gpu", "tflops", "train.nan_loss"),
+        sample="2026-01-05 10:00:02,108 - [mindformers/core/callback/callback.py:529] - INFO - { Epoch:[  1/  2], step:[    2/ 6500], loss: 10.633, per_step_time: 1752ms, lr: 1e-05, overflow cond: False, loss_scale: 1.0, global_norm: [1.508834], train_throughput_per_npu: 170.738T\n",
+    ),
+    BulkParser(
+        name="plain-steps",
+        title="Step lines of scripts: a step number and a loss",
+        opens=("loss", "Loss"),
+        read=read_plain,
+        emits=("loss", "step_time", "grad_norm", "learning_rate", "tokens_per_s",
+               "tokens_per_s_gpu", "loss_scale", "mfu", "train.nan_loss"),
+        sample="step    12 | loss: 7.2551 | lr 2.1e-05 | norm: 1.82 | dt: 338.02ms | tok/sec: 155117\n",
+    ),
+)  # fmt: skip

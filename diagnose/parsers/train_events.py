@@ -1,0 +1,357 @@
+"""What training programs say of themselves apart from numbers: settings, skips, NaN, the end.
+
+Argument dumps and banners of Megatron-LM, DeepSpeed, torchtitan, Hugging Face Trainer and nanoGPT
+scripts become ``job.argument`` events with the fact ``arg.<name>``; names are Megatron's where two
+programs call one thing differently. Overflow messages are normal while a loss scaler finds its
+range (17 of DeepSpeed, 30 of Megatron in the first steps).
+
+*Empty*: the head of the log is missing, or the program prints no settings. *Cut off*: a dump that
+ends early states the arguments before the cut.
+"""
+
+import re
+from collections.abc import Iterator
+
+from diagnose.model.event import Event, Line, Nature, Value
+from diagnose.parsers.base import (
+    BlockParser,
+    BlockText,
+    BulkParser,
+    LineParser,
+    Pattern,
+    Record,
+    make_event,
+)
+
+MEGATRON = "Megatron-LM training/arguments.py and training/training.py, v1.0 to main 2026"
+DEEPSPEED = "DeepSpeed runtime/config.py, engine.py, fp16/loss_scaler.py, 0.3 to 0.19"
+HF = "transformers trainer.py, 4.x and 5.x"
+TITAN = "torchtitan train.py and distributed/parallel_dims.py"
+
+ARGUMENTS = frozenset({
+    "tensor_model_parallel_size", "pipeline_model_parallel_size", "data_parallel_size",
+    "context_parallel_size", "expert_model_parallel_size", "num_experts", "sequence_parallel",
+    "virtual_pipeline_model_parallel_size", "num_layers_per_virtual_pipeline_stage", "world_size",
+    "micro_batch_size", "global_batch_size", "rampup_batch_size", "num_layers", "hidden_size",
+    "num_attention_heads", "seq_length", "max_position_embeddings", "padded_vocab_size", "lr",
+    "min_lr", "lr_decay_iters", "lr_decay_samples", "lr_warmup_iters", "lr_warmup_samples",
+    "lr_warmup_fraction", "lr_decay_style", "train_iters", "train_samples", "save_interval",
+    "eval_interval", "eval_iters", "log_interval", "exit_interval", "exit_duration_in_mins",
+    "fp16", "bf16", "fp8", "loss_scale", "initial_loss_scale", "min_loss_scale",
+    "loss_scale_window", "hysteresis", "clip_grad", "weight_decay", "seed", "init_method_std",
+    "adam_beta1", "adam_beta2", "adam_eps", "data_parallel_random_init", "recompute_granularity",
+    "recompute_method", "checkpoint_activations", "use_distributed_optimizer", "zero_stage",
+    "distributed_timeout_minutes", "num_workers", "dataloader_type", "ckpt_format", "async_save",
+    "no_load_optim", "no_load_rng", "no_save_optim", "no_save_rng", "finetune", "load", "save",
+    "override_opt_param_scheduler", "use_checkpoint_opt_param_scheduler", "overlap_grad_reduce",
+    "overlap_param_gather", "manual_gc", "manual_gc_interval", "optimizer", "transformer_impl",
+    "train_batch_size", "gradient_accumulation_steps", "gradient_clipping", "zero_enabled",
+    "fp16_enabled", "bfloat16_enabled", "initial_dynamic_scale", "dp_world_size", "mp_world_size",
+    "zero_optimization_stage", "steps_per_print", "sparse_gradients_enabled",
+})  # fmt: skip
+
+RENAMED = {
+    "train_batch_size": "global_batch_size",
+    "train_micro_batch_size_per_gpu": "micro_batch_size",
+    "gradient_clipping": "clip_grad",
+    "fp16_enabled": "fp16",
+    "bfloat16_enabled": "bf16",
+    "initial_dynamic_scale": "initial_loss_scale",
+    "zero_optimization_stage": "zero_stage",
+    "mp_world_size": "tensor_model_parallel_size",
+    "dp_world_size": "data_parallel_size",
+    "tp": "tensor_model_parallel_size",
+    "pp": "pipeline_model_parallel_size",
+    "cp": "context_parallel_size",
+    "ep": "expert_model_parallel_size",
+    "dp": "data_parallel_size",
+    "dp_shard": "data_parallel_shard_size",
+    "dp_replicate": "data_parallel_replicate_size",
+}
+
+SETTING, PROGRESS, EFFECT, ERROR = Nature.SETTING, Nature.PROGRESS, Nature.EFFECT, Nature.ERROR
+SCALE = r"[\d.]+(?:[eE][+-]?\d+)?"
+
+
+def _value(text: str) -> Value:
+    """Return a printed argument as number, truth value, None or text."""
+    text = text.strip().rstrip(",")
+    words: dict[str, Value] = {"None": None, "True": True, "False": False}
+    if text in words:
+        return words[text]
+    plain = re.sub(r"(?<=\d),(?=\d{3})", "", text)
+    if re.fullmatch(r"-?\d+", plain):
+        return int(plain)
+    if re.fullmatch(r"-?(?:\d+\.\d*|\.?\d+)(?:[eE][+-]?\d+)?", plain):
+        return float(plain)
+    return text.strip("'\"")
+
+
+def _name_fact(event: Event, line: Line) -> Event | None:
+    """Name the fact after the argument; drop arguments that no diagnosis asks for."""
+    if event.name != "job.argument":
+        return event
+    name = str(event.fields["name"])
+    if "dots" in event.fields:
+        del event.fields["dots"]
+        if name not in ARGUMENTS:
+            return None
+    if event.fields.get("value") is None:  # an option that was not given
+        return None
+    event.fields["name"] = RENAMED.get(name, name)
+    event.fact = f"arg.{event.fields['name']}"
+    return event
+
+
+def _argument(name: str, regex: str, source: str, sample: str) -> Pattern:
+    return Pattern(
+        event="job.argument",
+        regex=regex,
+        nature=SETTING,
+        source=source,
+        sample=sample,
+        types={"value": _value},
+        constants={"name": name},
+    )
+
+
+WORLD = "using world size: 64, data-parallel-size: 8, context-parallel-size: 1, tensor-model-parallel size: 4, pipeline-model-parallel size: 2"
+
+SETTINGS = (
+    Pattern(
+        event="job.argument",
+        regex=r"\b(?P<name>[a-z][a-z_0-9]+) (?P<dots>\.{4,}) (?P<value>.+)$",
+        nature=SETTING,
+        source=MEGATRON,
+        sample="  tensor_model_parallel_size ...................... 8",
+        types={"value": _value},
+        literals=(" ....",),
+    ),
+    _argument("world_size", r"using world size: (?P<value>\d+)", MEGATRON, WORLD),
+    _argument("data_parallel_size", r"using world size: .*\bdata-parallel-size: (?P<value>\d+)", MEGATRON, WORLD),
+    _argument("context_parallel_size", r"using world size: .*\bcontext-parallel-size: (?P<value>\d+)", MEGATRON, WORLD),
+    _argument("tensor_model_parallel_size", r"using world size: .*\btensor-model-parallel size: (?P<value>\d+)", MEGATRON, WORLD),
+    _argument("pipeline_model_parallel_size", r"using world size: .*\bpipeline-model-parallel size: (?P<value>\d+)", MEGATRON, WORLD),
+    _argument("zero_stage", r"zero_config \.+ \D{0,8}\bstage=(?:ZeroStageEnum\.\w+: )?(?P<value>\d)", DEEPSPEED,
+              "[2026-01-05 10:00:10,101] [INFO] [config.py:1000:print]   zero_config .................. stage=1 contiguous_gradients=True"),
+    _argument("train_micro_batch_size_per_gpu", r"\btrain_micro_batch_size_per_gpu +(?P<value>\d+)", DEEPSPEED,
+              "[2026-01-05 10:00:10,101] [INFO] [config.py:1000:print]   train_micro_batch_size_per_gpu  4"),
+    _argument("global_batch_size", r"Total train batch size \(w\. parallel, distributed & accumulation\) = (?P<value>[\d,]+)", HF,
+              "  Total train batch size (w. parallel, distributed & accumulation) = 128"),
+    _argument("gradient_accumulation_steps", r"Gradient Accumulation steps = (?P<value>[\d,]+)", HF, "  Gradient Accumulation steps = 4"),
+    _argument("micro_batch_size", r"Instantaneous batch size per device = (?P<value>[\d,]+)", HF, "  Instantaneous batch size per device = 4"),
+    _argument("max_steps", r"Total optimization steps = (?P<value>[\d,]+)", HF, "  Total optimization steps = 1,218"),
+    _argument("num_examples", r"\bNum examples = (?P<value>[\d,]+)", HF, "  Num examples = 52,002"),
+    _argument("num_epochs", r"\bNum Epochs = (?P<value>[\d,]+)", HF, "  Num Epochs = 3"),
+)  # fmt: skip
+
+
+def _framework(value: str, regex: str, source: str, sample: str) -> Pattern:
+    return Pattern(
+        event="job.framework",
+        regex=regex,
+        nature=SETTING,
+        source=source,
+        sample=sample,
+        constants={"value": value},
+        fact="job.framework",
+        once_per_block=True,
+    )
+
+
+def _version(fact: str, regex: str, source: str, sample: str) -> Pattern:
+    return Pattern(
+        event="job.version",
+        regex=regex,
+        nature=SETTING,
+        source=source,
+        sample=sample,
+        constants={"name": fact},
+        fact=fact,
+    )
+
+
+BANNER = "Running pytorch 2.4.1+cu121 compiled for CUDA 12.1"
+FRAMEWORKS = (
+    _framework("megatron", r"using world size: .*model-parallel size", MEGATRON, WORLD),
+    _framework("megatron", r"iteration +\d+/ *\d+ \| consumed samples:", MEGATRON, " iteration        2/    1000 | consumed samples:         2048 | elapsed time per iteration (ms): 141096.8 |"),
+    _framework("deepspeed", r"DeepSpeed info: version=", DEEPSPEED, "[2026-01-05 10:00:10,101] [INFO] [logging.py:107:log_dist] [Rank -1] DeepSpeed info: version=0.16.5, git-hash=unknown, git-branch=unknown"),
+    _framework("torchtitan", r"\[titan\] \d{4}-", TITAN, "[titan] 2026-01-05 10:00:00,123 - root - INFO - Training starts at step 6."),
+    _framework("hf", r"\*\*\*\*\* Running training \*\*\*\*\*", HF, "***** Running training *****"),
+    _framework("lightning", r"GPU available: \w+ .*used: ", "PyTorch Lightning trainer/setup.py", "GPU available: True (cuda), used: True"),
+    _version("deepspeed.version", r"DeepSpeed info: version=(?P<value>[^\s,]+)", DEEPSPEED, "DeepSpeed info: version=0.16.5, git-hash=unknown, git-branch=unknown"),
+    _version("torch.version", r"Running pytorch (?P<value>\d\S*)", "modded-nanogpt train_gpt2.py", BANNER),
+    _version("cuda.version", r"Running pytorch \S+ compiled for CUDA (?P<value>\d\S*)", "modded-nanogpt train_gpt2.py", BANNER),
+    _version("torch.version", r"\btorch version \.{4,} (?P<value>\d\S*)", "DeepSpeed env_report.py", "torch version .................... 2.6.0+cu124"),
+    _version("cuda.version", r"\btorch cuda version \.{4,} (?P<value>\d\S*)", "DeepSpeed env_report.py", "torch cuda version ............... 12.4"),
+)  # fmt: skip
+
+
+def _overflow(regex: str, source: str, sample: str, **constants: Value) -> Pattern:
+    return Pattern(
+        event="train.overflow",
+        regex=regex,
+        nature=ERROR if constants.get("minimum") else EFFECT,
+        source=source,
+        sample=sample,
+        types={"scale": float, "new_scale": float, "hysteresis": int, "step": int},
+        constants=constants,
+    )
+
+
+OVERFLOWS = (
+    _overflow(rf"(?:[Oo]verflow|OVERFLOW)(?:!| detected\.)(?: Rank (?:-1|(?P<rank>\d+)))? Skipping step\. Attempted loss scale: (?P<scale>{SCALE})"
+              rf"(?:, (?:reducing to (?P<new_scale>{SCALE})|but hysteresis is (?P<hysteresis>\d+)))?", DEEPSPEED,
+              "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768"),
+    _overflow(rf"Reducing dynamic loss scale from (?P<scale>{SCALE}) to (?P<new_scale>{SCALE})", DEEPSPEED,
+              "Reducing dynamic loss scale from 4096.0 to 2048.0"),
+    _overflow(r"Current loss scale already at minimum", DEEPSPEED,
+              "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.", minimum=True),
+    _overflow(rf"Gradient overflow\. +Skipping step, loss scaler \d+ reducing loss scale to (?P<new_scale>{SCALE})", "apex amp/handle.py",
+              "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0"),
+    _overflow(rf"gradient overflow detected, ignoring gradient, setting loss scale to: (?P<new_scale>{SCALE})", "fairseq trainer.py",
+              "NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: 4.0"),
+    _overflow(rf"AMP: overflow detected, setting scale to:? (?P<new_scale>{SCALE})", "fairseq trainer.py",
+              "AMP: overflow detected, setting scale to 64.0"),
+    _overflow(rf"Minimum loss scale reached \((?P<scale>{SCALE})\)", "fairseq optim/dynamic_loss_scaler.py",
+              "FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably exploding.", minimum=True),
+    _overflow(rf"step:\[ *(?P<step>\d+)/.*overflow cond: True, loss_scale: (?P<scale>{SCALE})", "MindFormers core/callback/callback.py",
+              "{ Epoch:[  1/  2], step:[    2/ 6500], loss: 10.633, per_step_time: 1752ms, lr: 1e-05, overflow cond: True, loss_scale: 1.0, global_norm: [1.508834] }"),
+)  # fmt: skip
+
+
+def _nan(metric: str, regex: str, source: str, sample: str) -> Pattern:
+    return Pattern(
+        event="train.nan_loss" if metric == "loss" else "train.nan_gradient",
+        regex=regex,
+        nature=ERROR,
+        source=source,
+        sample=sample,
+        types={"step": int},
+        constants={"metric": metric},
+    )
+
+
+NANS = (
+    _nan("loss", r"\b[Ll]oss is (?P<value>-?(?:nan|inf|NaN|Inf)), stopping training", "pytorch/vision references, MAE, DeiT, DETR engine.py", "Loss is nan, stopping training"),
+    _nan("loss", r"Loss became infinite or NaN at iteration=(?P<step>\d+)", "detectron2 engine/train_loop.py", "FloatingPointError: Loss became infinite or NaN at iteration=1200!"),
+    _nan("loss", r"(?:Rank (?P<rank>\d+), node (?P<host>\S+), device (?P<device>\S+), iteration (?P<step>\d+): .*)?found (?P<value>NaN|Inf) in local forward loss", "Megatron-LM core/rerun_state_machine.py",
+         "Rank 17, node node-07, device 1, iteration 900: Unexpected result nan (message='found NaN in local forward loss calculation')"),
+    _nan("grad_norm", r"(?:Rank (?P<rank>\d+), node (?P<host>\S+), device (?P<device>\S+), iteration (?P<step>\d+): .*)?found (?P<value>NaN|Inf) in local grad norm", "Megatron-LM core/distributed/param_and_grad_buffer.py",
+         "AssertionError: Rank 3: found NaN in local grad norm for bucket #3 in backward pass before data-parallel communication collective."),
+    _nan("loss", r"(?:NaN|nan|Non-finite|non-finite|Inf|inf) (?:or (?:Inf|inf|NaN) )?loss (?:detected|encountered|at step (?P<step>\d+))", "common wording of training scripts", "RuntimeError: NaN loss detected"),
+    _nan("gradient", r"Function '(?P<function>\w+)' returned nan values in its \d+th output", "PyTorch autograd anomaly mode", "RuntimeError: Function 'MulBackward0' returned nan values in its 0th output."),
+)  # fmt: skip
+
+
+def _exit(reason: str, regex: str, source: str, sample: str, nature: Nature = PROGRESS) -> Pattern:
+    return Pattern(
+        event="train.exit",
+        regex=regex,
+        nature=nature,
+        source=source,
+        sample=sample,
+        types={"minutes": float, "step": int, "seconds": float},
+        constants={"reason": reason},
+    )
+
+
+EXITS = (
+    _exit("duration", r"\[exiting program after (?P<minutes>[\d.]+) minutes\]", MEGATRON, "[exiting program after 230.1 minutes] datetime: 2026-01-05 10:00:00"),
+    _exit("iteration", r"\[exiting program at iteration +(?P<step>\d+)\]", MEGATRON, "[exiting program at iteration 5000] datetime: 2026-01-05 10:00:00"),
+    _exit("signal", r"\[exiting program after receiving (?P<signal>SIG\w+)", MEGATRON, "[exiting program after receiving SIGTERM.] datetime: 2026-01-05 10:00:00"),
+    _exit("done", r"\[after training is done\] datetime", MEGATRON, "[after training is done] datetime: 2026-01-05 10:00:00"),
+    _exit("done", r"Training completed\. Do not forget to share your model", HF, "Training completed. Do not forget to share your model on huggingface.co/models =)"),
+    _exit("done", r"'train_runtime': '?(?P<seconds>[\d.]+)", HF, "{'train_runtime': 3600.1, 'train_samples_per_second': 9.1, 'train_steps_per_second': 0.57, 'train_loss': 1.9, 'epoch': 3.0}"),
+    _exit("done", r"Trainer\.fit` stopped: `(?P<limit>max_\w+=\d+)` reached", "PyTorch Lightning loops/fit_loop.py", "`Trainer.fit` stopped: `max_steps=1000` reached."),
+    _exit("done", r"- Training completed$", TITAN, "[titan] 2026-01-05 10:00:00,123 - root - INFO - Training completed"),
+    _exit("done", r"Total training time: (?P<duration>\d[\d:]*) \([\d:]+ on hooks\)", "detectron2 engine/hooks.py", "Total training time: 1:02:03 (0:00:12 on hooks)"),
+    _exit("data exhausted", r"There seems not to be a single sample in your epoch_iterator, stopping training at step (?P<step>\d+)", HF,
+          "There seems not to be a single sample in your epoch_iterator, stopping training at step 120", EFFECT),
+)  # fmt: skip
+
+MESH = re.compile(
+    r"device mesh with (?:parallelism: )?(?:\[([^\]]*)\], \[([\d, ]*)\]|((?:\w+=\d+(?:, )?)+))"
+)
+
+
+def read_mesh(lines: list[Line]) -> Iterator[Record]:
+    """Read torchtitan's mesh line, one argument a dimension."""
+    found = MESH.search(lines[0].text)
+    if found is None:
+        return
+    if found[3]:
+        sizes = dict(re.findall(r"(\w+)=(\d+)", found[3]))
+    else:
+        names = re.findall(r"'(\w+)'", found[1])
+        sizes = dict(zip(names, re.findall(r"\d+", found[2]), strict=False))
+    for name, size in sizes.items():
+        name = RENAMED.get(name, name)
+        fields: dict[str, Value] = {"name": name, "value": int(size)}
+        yield make_event("job.argument", SETTING, lines[0], fields, fact=f"arg.{name}")
+
+
+PREPROCESS = re.compile(
+    rb"(Running tokenizer[^:\r\n|]{0,40}|[Tt]okeniz[^:\r\n|]{0,40}|Map(?: \(num_proc=\d+\))?|Filter(?: \(num_proc=\d+\))?|Preprocess[^:\r\n|]{0,40}"
+    rb"|Generating \w+ split|Grouping texts[^:\r\n|]{0,40}|Packing[^:\r\n|]{0,40}|Converting format[^:\r\n|]{0,40}|Saving the dataset[^:\r\n|]{0,40})"
+    rb": *(\d{1,3})%\|[^|\r\n]*\| *(\d+)/(\d+) \[([\d:]+)<([\d:?]+)"
+)
+
+
+def read_preprocess(block: BlockText) -> Iterator[Event]:
+    """Read the bars of work on the host before training; of a redrawn bar the last state."""
+    last: dict[tuple[int, bytes], re.Match[bytes]] = {}
+    for found in PREPROCESS.finditer(block.data):
+        last[block.data.count(b"\n", 0, found.start()), found[1]] = found
+    for found in last.values():
+        fields: dict[str, Value] = {
+            "what": found[1].decode("utf-8", "replace").strip(),
+            "percent": int(found[2]),
+            "done": int(found[3]),
+            "total": int(found[4]),
+            "elapsed": _clock(found[5]),
+            "remaining": None if b"?" in found[6] else _clock(found[6]),
+        }
+        line = block.line_at(found.start())
+        yield make_event("train.preprocess", PROGRESS, line, fields)
+
+
+def _clock(text: bytes) -> int:
+    seconds = 0
+    for part in text.split(b":"):
+        seconds = seconds * 60 + int(part or b"0")
+    return seconds
+
+
+PARSERS = (
+    LineParser(
+        name="training-settings",
+        title="Arguments, frameworks and versions that training programs print",
+        patterns=SETTINGS + FRAMEWORKS,
+        refine=_name_fact,
+    ),
+    LineParser(
+        name="training-events",
+        title="Overflow, NaN and planned ends of training",
+        patterns=OVERFLOWS + NANS + EXITS,
+    ),
+    BlockParser(
+        name="torchtitan-mesh",
+        title="torchtitan's device mesh",
+        opens=("device mesh with",),
+        starts=lambda line: MESH.search(line.text) is not None,
+        ends=lambda lines, line: True,
+        read=read_mesh,
+        emits=("job.argument",),
+        sample="[titan] 2026-01-05 10:00:00,123 - root - INFO - Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]\n",
+        maximum=1,
+    ),
+    BulkParser(
+        name="preprocessing-bars",
+        title="Progress bars of tokenising and other work on the host before training",
+        opens=("%|",),
+        read=read_preprocess,
+        emits=("train.preprocess",),
+        sample="Running tokenizer on dataset:  47%|####8     | 3169000/6811963 [30:11<38:27, 1578.58 examples/s]\n",
+    ),
+)

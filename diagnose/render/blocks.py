@@ -1,0 +1,100 @@
+"""The pieces a report for people is made of, before a format draws them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The answer in one line.
+
+    Args:
+        label: Such as ``Root cause``.
+        text: What is wrong and who.
+        tone: ``bad``, ``unsure`` or ``good``.
+    """
+
+    label: str
+    text: str
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A paragraph; with a label it is a named value."""
+
+    text: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Opens a section."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Opens a part of a section."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A place in the logs with its text; ``whole`` texts are not cut to the width."""
+
+    place: str
+    text: str
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry of a list.
+
+    Args:
+        text: What it says.
+        number: Its number, 0 for a list without numbers.
+        tag: A word of warning shown with it, such as ``disruptive``.
+    """
+
+    text: str
+    number: int = 0
+    tag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark on the entry above it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to type, on lines of its own and never wrapped; belongs to the entry above it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageRow:
+    """One stage of diagnosis.
+
+    Args:
+        stage: Its name in the reader's language.
+        state: Its state, likewise.
+        checked: How many rules had something to look at, in words.
+        why: What the state rests on.
+        tone: As in ``Headline``, or ``none`` where there was nothing to look at.
+    """
+
+    stage: str
+    state: str
+    checked: str
+    why: str
+    tone: str
+
+
+Block = Headline | Prose | Heading | Group | Proof | Item | Note | Command | StageRow

@@ -1,0 +1,146 @@
+"""What a report says beyond the answer: the job, the stages, what is missing, other findings."""
+
+from collections.abc import Iterator, Sequence
+
+from diagnose.model.report import Finding, ReportData
+from diagnose.render.blocks import Block, Heading, Item, Note, Prose, StageRow
+from diagnose.render.who import NAMES
+from diagnose.render.words import Language, phrase
+from diagnose.templates import ranges, size
+
+ENTRIES = 5
+"""Entries of a list shown unless all are asked for."""
+
+_TONES = {"clear": "good", "fault": "bad", "suspect": "unsure", "no-evidence": "none"}
+
+
+def around(
+    report: ReportData, answers: Sequence[Finding], lang: Language, verbose: bool
+) -> Iterator[Block]:
+    """Yield the blocks that follow the answers.
+
+    Args:
+        report: What to show.
+        answers: The findings that were shown in full.
+        lang: Language of the words around the findings.
+        verbose: Without limits, with the timeline and every unknown error.
+    """
+    yield from _job(report, lang)
+    yield Heading(phrase(lang, "checked"))
+    for name, stage in report.stages.items():
+        state = "state-no-evidence" if stage.state == "no-evidence" else stage.state
+        checked = phrase(lang, "rules-checked", count=stage.checked)
+        tone = _TONES[stage.state]
+        yield StageRow(phrase(lang, name), phrase(lang, state), checked, stage.why, tone)
+    inputs = report.inputs
+    read = phrase(
+        lang,
+        "inputs",
+        files=f"{inputs.files:,}",
+        lines=f"{inputs.lines:,}",
+        bytes=size(inputs.bytes),
+    )
+    yield Prose(read, label=phrase(lang, "read"))
+    yield from _section("unchecked", _unchecked(report, lang), lang, verbose)
+    yield from _section("others", _others(report, answers, lang), lang, verbose)
+    yield from _section("unknown-errors", _unknown(report, lang), lang, verbose)
+    if verbose and report.timeline:
+        yield Heading(phrase(lang, "timeline"))
+        for moment in report.timeline:
+            who = [f"rank {moment.rank}"] if moment.rank is not None else []
+            who += [moment.host] if moment.host else []
+            where = f" ({', '.join(who)})" if who else ""
+            yield Item(f"{moment.time or '?'}  {moment.what}{where}")
+
+
+def _job(report: ReportData, lang: Language) -> Iterator[Block]:
+    job = report.job
+    parts = []
+    if job.framework:
+        parts.append(job.framework)
+    if job.world_size:
+        parts.append(phrase(lang, "world", count=job.world_size))
+    if job.hosts:
+        names = ", ".join(job.hosts[:NAMES]) + (" …" if len(job.hosts) > NAMES else "")
+        parts.append(phrase(lang, "on-hosts", count=len(job.hosts), names=names))
+    parts += [f"{name} {version}" for name, version in job.versions.items() if version]
+    parts += [f"{name} {size}" for name, size in job.parallel.items() if size is not None]
+    if job.attempts > 1:
+        parts.append(phrase(lang, "attempts", count=job.attempts))
+    if job.last_progress:
+        step, time = job.last_progress.get("step"), job.last_progress.get("time")
+        if step is not None:
+            parts.append(phrase(lang, "at-step-time" if time else "at-step", step=step, time=time))
+        elif time:
+            parts.append(phrase(lang, "at-time", time=time))
+    parts += [f"{name}={value}" for name, value in job.marks.items()]
+    if parts:
+        yield Heading(phrase(lang, "job"))
+        yield Prose(", ".join(parts))
+
+
+def _unchecked(report: ReportData, lang: Language) -> list[str]:
+    entries: dict[str, None] = {}
+    for finding in report.findings:
+        if finding.role == "root" or report.verdict == "symptoms-only":
+            entries |= dict.fromkeys(finding.missing_evidence)
+    if report.job.ranks_missing:
+        entries[phrase(lang, "no-log", ranks=ranges(report.job.ranks_missing))] = None
+    for skipped in report.inputs.skipped:
+        entries[phrase(lang, "skipped", file=skipped["file"], reason=skipped["reason"])] = None
+    for cut in report.inputs.truncated:
+        entries[phrase(lang, "truncated", file=cut["file"], what=cut["what"])] = None
+    return list(entries)
+
+
+def _others(report: ReportData, answers: Sequence[Finding], lang: Language) -> list[str]:
+    known = {finding.key for finding in answers}
+    explained = {key for finding in answers for key in finding.explains}
+    lines = []
+    for finding in report.findings:
+        if finding.key in known or finding.key in explained:
+            continue
+        title = finding.title
+        if finding.suppressed is not None:
+            title = phrase(lang, "suppressed", title=title, terms=_terms(finding.suppressed, lang))
+        place = (
+            f" ({finding.evidence[0].file}:{finding.evidence[0].line})" if finding.evidence else ""
+        )
+        lines.append(f"{phrase(lang, finding.level)}: {title}{place}")
+    return lines
+
+
+def _terms(suppressed: dict[str, str], lang: Language) -> str:
+    until = suppressed.get("until")
+    terms = [
+        suppressed.get("reason"),
+        phrase(lang, "until", until=until) if until else None,
+        suppressed.get("owner"),
+    ]
+    return ", ".join(term for term in terms if term)
+
+
+def _unknown(report: ReportData, lang: Language) -> list[str]:
+    return [
+        phrase(
+            lang,
+            "unknown-error",
+            place=f"{error.first['file']}:{error.first['line']}",
+            count=error.count,
+            template=error.template,
+        )
+        for error in report.unknown_errors
+    ]
+
+
+def _section(
+    heading: str, entries: Sequence[str], lang: Language, verbose: bool
+) -> Iterator[Block]:
+    if not entries:
+        return
+    yield Heading(phrase(lang, heading))
+    shown = entries if verbose else entries[:ENTRIES]
+    for entry in shown:
+        yield Item(entry)
+    if len(shown) < len(entries):
+        yield Note(phrase(lang, "more", count=len(entries) - len(shown)))

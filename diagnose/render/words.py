@@ -1,0 +1,111 @@
+"""The words around a report, in English and Chinese."""
+
+from typing import Literal
+
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+
+_WORDS: dict[str, tuple[str, str]] = {
+    # verdicts
+    "root-cause": ("Root cause", "根因"),
+    "root-cause-of": ("Root cause {number} of {total}", "根因 {number}/{total}"),
+    "root-causes": ("{total} root causes", "{total} 个根因"),
+    "unexplained": ("Cause unknown", "原因未知"),
+    "symptoms-only": ("No root cause found, symptoms only", "未找到根因，仅有症状"),
+    "healthy": ("Nothing wrong found", "未发现问题"),
+    "no-evidence": ("No evidence", "没有证据"),
+    "healthy-note": (
+        "This covers only what the logs below show; stages without evidence were not judged.",
+        "仅就日志所示而言；没有证据的阶段未作判断。",
+    ),
+    "no-evidence-note": (
+        "No line of a known program was recognised, so nothing was judged. "
+        "`diagnose parsers list` shows what is recognised.",
+        "没有识别出任何已知程序的日志行，因此未作判断。`diagnose parsers list` 列出可识别的内容。",
+    ),
+    # how sure
+    "how-sure": ("How sure", "把握"),
+    "confirmed": ("confirmed by evidence ({confidence:.2f})", "证据确认（{confidence:.2f}）"),
+    "likely": ("likely ({confidence:.2f})", "很可能（{confidence:.2f}）"),
+    "possible": ("possible ({confidence:.2f})", "有可能（{confidence:.2f}）"),
+    "weak": ("weak ({confidence:.2f})", "证据较弱（{confidence:.2f}）"),
+    "kind": (
+        "{level}, {stage}, cause {cause}, owner {owner}",
+        "{level}，{stage}，原因 {cause}，负责方 {owner}",
+    ),
+    "symptoms": ("symptom {numbers}", "症状 {numbers}"),
+    # sections
+    "proof": ("Proof", "证据"),
+    "explains": ("Explains", "它解释了"),
+    "alternatives": ("Also weighed", "也考虑过"),
+    "todo": ("What to do", "处理步骤"),
+    "checked": ("Checked", "已检查"),
+    "unchecked": ("Could not be checked", "未能检查"),
+    "others": ("Other things seen", "其他发现"),
+    "unknown-errors": ("Errors that no rule knows", "没有规则认识的错误"),
+    "timeline": ("Timeline", "时间线"),
+    "job": ("Job", "作业"),
+    # who
+    "ranks": ("rank {names}", "rank {names}"),
+    "hosts": ("{names}", "{names}"),
+    "gpus": ("GPU {names}", "GPU {names}"),
+    "nics": ("NIC {names}", "网卡 {names}"),
+    "files": ("file {names}", "文件 {names}"),
+    # steps
+    "confirm": ("Confirm", "确认"),
+    "fix": ("Fix", "修复"),
+    "prevent": ("Prevent", "预防"),
+    "not_if": ("Not this, if", "以下情况不适用"),
+    "expect": ("expect: {text}", "预期：{text}"),
+    "otherwise": ("otherwise: {text}", "否则：{text}"),
+    "safe-change": ("safe change", "安全更改"),
+    "disruptive": ("disruptive", "有中断"),
+    "destructive": ("destructive", "有破坏性"),
+    # stages
+    "dataflow": ("dataflow", "数据流"),
+    "comms": ("comms", "通信"),
+    "resources": ("resources", "资源"),
+    "parameters": ("parameters", "参数"),
+    "clear": ("clear", "正常"),
+    "fault": ("fault", "故障"),
+    "suspect": ("suspect", "可疑"),
+    "state-no-evidence": ("no evidence", "无证据"),
+    "rules-checked": ("{count} checked", "检查 {count} 项"),
+    # levels
+    "info": ("info", "提示"),
+    "low": ("low", "低"),
+    "medium": ("medium", "中"),
+    "high": ("high", "高"),
+    "critical": ("critical", "严重"),
+    # counts and leftovers
+    "records": ("{title} ({count}x)", "{title}（{count} 次）"),
+    "findings": (
+        "{title} and {more} more of the kind ({count}x)",
+        "{title} 等 {findings} 项（{count} 次）",
+    ),
+    "more": ("{count} more (--verbose shows all)", "另有 {count} 项（--verbose 显示全部）"),
+    "suppressed": ("{title} (suppressed: {terms})", "{title}（已屏蔽：{terms}）"),
+    "until": ("until {until}", "至 {until}"),
+    "why-not": ("{cause} ({confidence:.2f}): {why_not}", "{cause}（{confidence:.2f}）：{why_not}"),
+    "no-log": ("no log of rank {ranks}", "缺少 rank {ranks} 的日志"),
+    "skipped": ("{file} was not read: {reason}", "{file} 未读取：{reason}"),
+    "truncated": ("{file} was cut: {what}", "{file} 被截断：{what}"),
+    "unknown-error": ("{place} ({count}x): {template}", "{place}（{count} 次）：{template}"),
+    "at-step": ("last progress: step {step}", "最后进展：第 {step} 步"),
+    "at-time": ("last progress: {time}", "最后进展：{time}"),
+    "at-step-time": ("last progress: step {step} at {time}", "最后进展：第 {step} 步，{time}"),
+    "attempts": ("{count} attempts", "{count} 次尝试"),
+    "world": ("{count} ranks", "{count} 个 rank"),
+    "on-hosts": ("{count} hosts ({names})", "{count} 台主机（{names}）"),
+    "read": ("Read", "已读取"),
+    "inputs": ("files {files}, lines {lines}, {bytes}", "文件 {files}，行 {lines}，{bytes}"),
+}
+
+
+def phrase(lang: Language, key: str, **values: object) -> str:
+    """Return the words for a key in a language, with values put in.
+
+    Raises:
+        KeyError: There are no words for the key.
+    """
+    return _WORDS[key][LANGUAGES.index(lang)].format(**values)

@@ -1,0 +1,277 @@
+"""The one Jinja environment: sandboxed, strict, with the filters that rules and playbooks use.
+
+Texts come from files that teams edit, so a template may neither reach into the program nor fill
+the memory: only listed filters exist, repetition and powers are refused, output is limited.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import StrictUndefined, Template, TemplateError, Undefined
+from jinja2.environment import TemplateExpression
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+OUTPUT_LIMIT = 20_000
+"""Characters that one text may grow to."""
+
+HOST_LIMIT = 8
+"""Names that the filter ``hosts`` prints before it counts the rest."""
+
+UNKNOWN = "(unknown)"
+
+BUILT_IN = (
+    "abs", "capitalize", "count", "default", "dictsort", "first", "float", "groupby", "int",
+    "items", "join", "last", "length", "list", "lower", "map", "max", "min", "reject",
+    "rejectattr", "replace", "reverse", "round", "select", "selectattr", "sort", "string", "sum",
+    "trim", "truncate", "unique", "upper",
+)  # fmt: skip
+"""Jinja's own filters that stay; the rest pads, formats, escapes for HTML or draws lots."""
+
+_EXPRESSION = re.compile(r"\s*\{\{(.*)\}\}\s*", re.DOTALL)
+_PLACEHOLDER = re.compile(r"<[a-z][a-z_]*>")
+
+
+def render(text: str, /, **values: object) -> str:
+    """Return a text with its values filled in.
+
+    Args:
+        text: Jinja.
+        values: What the text may name.
+
+    Raises:
+        ValueError: The template is wrong or names something unknown, or its output is too long.
+    """
+    parts: list[str] = []
+    size = 0
+    try:
+        for part in _template(text).generate(values):
+            size += len(part)
+            if size > OUTPUT_LIMIT:
+                raise ValueError(f"the text grows over {OUTPUT_LIMIT} characters")
+            parts.append(part)
+    except _FAILURES as error:
+        raise ValueError(_reason(error)) from error
+    return "".join(parts)
+
+
+def evaluate(text: str, /, **values: object) -> list[Any]:
+    """Return the value of one ``{{ expression }}`` as a list.
+
+    A single value becomes a list of one; null, an unknown field and members that are null are
+    left out.
+
+    Args:
+        text: ``{{ expression }}`` and nothing else.
+        values: What the expression may name.
+
+    Raises:
+        ValueError: The text is no expression or fails.
+    """
+    try:
+        value: Any = _expression(text)(**values)
+        members = list(value) if _is_many(value) else [value]
+        return [item for item in members if item is not None and not isinstance(item, Undefined)]
+    except _FAILURES as error:
+        raise ValueError(_reason(error)) from error
+
+
+def check(text: str) -> None:
+    """Compile a text.
+
+    Raises:
+        ValueError: It is not valid Jinja; the message says why.
+    """
+    try:
+        _template(text)
+    except _FAILURES as error:
+        raise ValueError(_reason(error)) from error
+
+
+def check_expression(text: str) -> None:
+    """Compile one ``{{ expression }}``.
+
+    Raises:
+        ValueError: It is not one expression.
+    """
+    try:
+        _expression(text)
+    except _FAILURES as error:
+        raise ValueError(_reason(error)) from error
+
+
+def ranges(numbers: object) -> str:
+    """Return ``0-7,12`` for a list of whole numbers.
+
+    >>> ranges([3, 1, 2, 9, None])
+    '1-3,9'
+    """
+    if (placeholder := _unfilled(numbers)) is not None:
+        return placeholder
+    known = sorted({int(number) for number in _many(numbers)})
+    if not known:
+        return UNKNOWN
+    spans: list[list[int]] = []
+    for number in known:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+
+
+def size(count: float | str | None) -> str:
+    """Return ``16.0 GiB`` for a number of bytes.
+
+    >>> size(17179869184), size(512)
+    ('16.0 GiB', '512 B')
+    """
+    if count is None:
+        return UNKNOWN
+    if (placeholder := _unfilled(count)) is not None:
+        return placeholder
+    amount = float(count)
+    if abs(amount) < 1024:
+        return f"{amount:g} B"
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        amount /= 1024
+        if abs(amount) < 1024:
+            return f"{amount:.1f} {unit}"
+    return f"{amount / 1024:.1f} PiB"
+
+
+def duration(seconds: float | str | None) -> str:
+    """Return a span of time in the two units that matter.
+
+    >>> [duration(value) for value in (0.25, 1.5, 90, 1800, 3900, 172800)]
+    ['250 ms', '1.5 s', '1 min 30 s', '30 min', '1 h 5 min', '2 d']
+    """
+    if seconds is None:
+        return UNKNOWN
+    if (placeholder := _unfilled(seconds)) is not None:
+        return placeholder
+    span = float(seconds)
+    if span < 0:
+        return f"-{duration(-span)}"
+    if span < 1:
+        return f"{span * 1000:.3g} ms" if span else "0 s"
+    if round(span, 1) < 60:
+        return f"{round(span, 1):g} s"
+    whole = round(span)
+    for large, small, ratio in (("min", "s", 60), ("h", "min", 60), ("d", "h", 24)):
+        whole, rest = divmod(whole, ratio)
+        if large == "d" or whole < (60 if large == "min" else 24):
+            return f"{whole} {large} {rest} {small}" if rest else f"{whole} {large}"
+        whole = whole if rest * 2 < ratio else whole + 1
+    return f"{whole} d"
+
+
+def hosts(names: object) -> str:
+    """Return a list of names, after the eighth as ``and N more``.
+
+    >>> hosts(["node-02", "node-01"]), hosts([])
+    ('node-02, node-01', '(unknown)')
+    """
+    known = list(dict.fromkeys(str(name) for name in _many(names)))
+    if not known:
+        return UNKNOWN
+    rest = len(known) - HOST_LIMIT
+    shown = ", ".join(known[:HOST_LIMIT])
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def quote(value: object) -> str:
+    """Return a value quoted for a shell, the members of a list one by one.
+
+    A placeholder such as ``<host>`` stays as it is: the reader has to fill it in.
+
+    >>> quote("a b"), quote(["x", "y z"]), quote("<host>")
+    ("'a b'", "x 'y z'", '<host>')
+    """
+    texts = [str(member) for member in _many(value)]
+    return " ".join(
+        text if _PLACEHOLDER.fullmatch(text) else shlex.quote(text) for text in texts
+    ) or shlex.quote("")
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox without the operators that make large values from small texts."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        numbers = isinstance(left, int | float) and isinstance(right, int | float)
+        if operator == "*" and numbers:
+            return left * right
+        if operator == "**" and numbers and abs(right) <= 64 and abs(left) <= 1 << 32:
+            return left**right
+        raise ValueError(f"{operator} works on numbers of moderate size only")
+
+
+def _finalize(value: object) -> object:
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, list | tuple | set | frozenset):
+        return ", ".join(str(member) for member in value) if value else UNKNOWN
+    return value
+
+
+def _make_environment() -> _Environment:
+    environment = _Environment(
+        undefined=StrictUndefined, finalize=_finalize, keep_trailing_newline=False
+    )
+    environment.globals.clear()
+    environment.filters = {name: environment.filters[name] for name in BUILT_IN}
+    environment.filters.update(
+        ranges=ranges, bytes=size, duration=duration, hosts=hosts, q=quote, join=_join
+    )
+    return environment
+
+
+def _join(values: Iterable[object], separator: str = "", attribute: str | None = None) -> str:
+    """Join as Jinja does; its own filter needs the evaluation context for HTML only."""
+    members = list(values)
+    if attribute is not None:
+        members = [_ENVIRONMENT.getitem(member, attribute) for member in members]
+    return separator.join(str(_finalize(member)) for member in members)
+
+
+def _unfilled(value: object) -> str | None:
+    """Return ``<ranks>`` for a placeholder or a list of one, which every filter lets through."""
+    members = _many(value)
+    only = members[0] if len(members) == 1 else None
+    return only if isinstance(only, str) and _PLACEHOLDER.fullmatch(only) else None
+
+
+def _many(value: object) -> list[Any]:
+    members = list(value) if _is_many(value) else [value]  # type: ignore[call-overload]
+    return [member for member in members if member is not None]
+
+
+def _is_many(value: object) -> bool:
+    if isinstance(value, Undefined | str | bytes | Mapping):
+        return False
+    return isinstance(value, Sequence | set | frozenset) or hasattr(value, "__next__")
+
+
+@lru_cache(maxsize=2048)
+def _template(text: str) -> Template:
+    return _ENVIRONMENT.from_string(text)
+
+
+@lru_cache(maxsize=2048)
+def _expression(text: str) -> TemplateExpression:
+    found = _EXPRESSION.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not an expression; write {{{{ ... }}}} around it")
+    return _ENVIRONMENT.compile_expression(found[1], undefined_to_none=False)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+_FAILURES = (TemplateError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
+_ENVIRONMENT = _make_environment()

@@ -1,0 +1,96 @@
+import pytest
+
+from diagnose.facts.attempts import find_attempts
+from diagnose.model.event import Nature
+from diagnose.model.reading import SourceSummary
+
+from .build import event, init, points, reading
+
+
+def restart(line, **fields):
+    return event("torchrun.restart", Nature.EFFECT, line=line, fields=fields)
+
+
+def load(line, name="ckpt.load_end"):
+    return event(name, Nature.PROGRESS, line=line)
+
+
+@pytest.mark.parametrize(
+    ("records", "starts"),
+    [
+        pytest.param([], [], id="nothing"),
+        pytest.param([restart(10)], [11], id="restart line"),
+        pytest.param(
+            [restart(10, left=2), restart(11, left=2), restart(50, left=1)],
+            [11, 51],
+            id="two agents announce the same restart",
+        ),
+        pytest.param(
+            [init(0, 2, 5, host="node-01", pid=7, gpu="0000:1b:00.0"), restart(10),
+             init(0, 2, 20, host="node-01", pid=9, gpu="0000:1b:00.0")],
+            [11],
+            id="restart line and new processes are one restart",
+        ),
+        pytest.param(
+            [init(rank, 2, line, host="node-01", pid=pid, gpu=f"0000:{rank}b:00.0")
+             for rank, line, pid in [(0, 1, 7), (1, 2, 8), (0, 20, 17), (1, 21, 18)]],
+            [20],
+            id="new processes of all ranks are one restart",
+        ),
+        pytest.param(
+            [init(0, 8, 1, host="node-01", pid=7, gpu="0000:1b:00.0"),
+             init(0, 8, 2, host="node-01", pid=7, gpu="0000:1b:00.0", communicator="0xbb")],
+            [],
+            id="a second communicator of one process",
+        ),
+        pytest.param(
+            [init(0, 2, 1, host="node-01", pid=7, gpu="0000:1b:00.0"),
+             init(1, 2, 2, host="node-01", pid=8, gpu="0000:1b:00.0")],
+            [],
+            id="two ranks on one GPU",
+        ),
+        pytest.param(
+            [points("loss", [3, 2, 3, 2], steps=[100, 110, 101, 111], lines=[1, 2, 30, 31]), load(20)],
+            [20],
+            id="steps again after a load",
+        ),
+        pytest.param(
+            [points("loss", [3, 2, 3, 2], steps=[1, 2, 1, 2], lines=[1, 2, 30, 31])],
+            [],
+            id="steps again without a load: an epoch",
+        ),
+        pytest.param(
+            [points("loss", [3, 2, 3, 2], steps=[100, 110, 101, 111], lines=[1, 2, 30, 31]),
+             restart(10), load(20)],
+            [11],
+            id="restart and load are one restart",
+        ),
+        pytest.param([load(1), points("loss", [3, 2], steps=[100, 110], lines=[2, 3])], [], id="load first"),
+    ],
+)  # fmt: skip
+def test_starts(records, starts):
+    attempts = find_attempts(reading(*records))
+    assert attempts.starts.get("a.log", []) == starts
+    assert attempts.total == 1 + len(starts)
+
+
+def test_line_of_the_restart_belongs_to_the_old_attempt():
+    attempts = find_attempts(reading(restart(10)))
+    assert [attempts.at("a.log", line) for line in (9, 10, 11, 12)] == [0, 0, 1, 1]
+
+
+def test_path_states_the_attempt():
+    source = SourceSummary(name="attempt_2/0/stderr.log", attempt=2)
+    attempts = find_attempts(reading(event(file=source.name, attempt=2), sources=[source]))
+    assert attempts.at(source.name, 1) == 2
+    assert attempts.total == 3
+
+
+def test_a_second_pass_changes_nothing():
+    source = SourceSummary(name="a.log")
+    records = reading(restart(10), event(line=20), sources=[source])
+    for _ in range(2):
+        attempts = find_attempts(records)
+        for one in records.events:
+            one.attempt = attempts.at(one.file, one.line, one.attempt)
+    assert [one.attempt for one in records.events] == [0, 1]

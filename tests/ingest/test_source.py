@@ -1,0 +1,150 @@
+import bz2
+import gzip
+import io
+import lzma
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from diagnose.errors import Unreadable
+from diagnose.ingest import stream as stream_module
+from diagnose.ingest.source import Source
+from diagnose.ingest.stream import Codec, codec_of
+
+TEXT = b"".join(b"line %d of a log\n" % number for number in range(50_000))
+
+PACKERS: dict[Codec, Callable[[bytes], bytes]] = {
+    Codec.GZ: gzip.compress,
+    Codec.BZ2: bz2.compress,
+    Codec.XZ: lzma.compress,
+    Codec.ZST: zstandard.compress,
+}
+
+
+def stored(path: Path, data: bytes, codec: Codec | None = None) -> Source:
+    path.write_bytes(data)
+    return Source(path.name, str(path), len(data), codec)
+
+
+def read_all(source: Source, size: int = 1 << 20) -> tuple[bytes, str | None]:
+    """Return what can be read and why reading stopped, if it did."""
+    parts = []
+    with source.open() as stream:
+        try:
+            while part := stream.read(size):
+                parts.append(part)
+        except Unreadable as error:
+            return b"".join(parts), str(error)
+    return b"".join(parts), None
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+@pytest.mark.parametrize("size", [1 << 20, 1000])
+def test_unpacks(tmp_path: Path, codec: Codec, size: int) -> None:
+    packed = PACKERS[codec](TEXT)
+    assert codec_of(packed) is codec
+    assert read_all(stored(tmp_path / "a", packed, codec), size) == (TEXT, None)
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+def test_members_one_behind_another_are_one_stream(tmp_path: Path, codec: Codec) -> None:
+    packed = PACKERS[codec](b"one\n") + PACKERS[codec](b"two\n")
+    assert read_all(stored(tmp_path / "a", packed, codec)) == (b"one\ntwo\n", None)
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+def test_a_cut_off_file_gives_what_it_has_and_then_the_reason(tmp_path: Path, codec: Codec) -> None:
+    packed = PACKERS[codec](TEXT * 20)
+    data, reason = read_all(stored(tmp_path / "a", packed[: len(packed) * 2 // 3], codec))
+    assert (TEXT * 20).startswith(data)
+    assert codec is Codec.BZ2 or len(data) > len(TEXT) // 2
+    assert reason == "cut off: the data ends before its end mark"
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+def test_garbage_behind_the_magic_number_is_a_reason(tmp_path: Path, codec: Codec) -> None:
+    packed = PACKERS[codec](TEXT)[:12] + b"\xff" * 500
+    data, reason = read_all(stored(tmp_path / "a", packed, codec))
+    assert data == b""
+    assert reason is not None
+
+
+def test_a_file_that_grows_ends_where_it_was_found(tmp_path: Path) -> None:
+    source = stored(tmp_path / "a.log", b"old\n")
+    with (tmp_path / "a.log").open("ab") as file:
+        file.write(b"new\n")
+    assert read_all(source) == (b"old\n", None)
+
+
+def test_begins_in_the_middle_of_a_plain_file(tmp_path: Path) -> None:
+    with stored(tmp_path / "a.log", b"0123456789").open(4) as stream:
+        assert stream.read() == b"456789"
+
+
+def test_reads_lines(tmp_path: Path) -> None:
+    with stored(tmp_path / "a.gz", gzip.compress(b"a\nb\n\nc"), Codec.GZ).open() as stream:
+        assert stream.readline() == b"a\n"
+        assert stream.readline(1) == b"b"
+        assert list(stream) == [b"\n", b"\n", b"c"]
+
+
+def test_a_pasted_text_is_read_from_memory() -> None:
+    assert read_all(Source("<stdin>", None, 2, None, b"x\n")) == (b"x\n", None)
+    packed = gzip.compress(b"x\n")
+    assert read_all(Source("<stdin>", None, len(packed), Codec.GZ, packed)) == (b"x\n", None)
+
+
+def test_vanished(tmp_path: Path) -> None:
+    source = stored(tmp_path / "a.log", b"x")
+    (tmp_path / "a.log").unlink()
+    with pytest.raises(Unreadable, match="vanished"):
+        source.open()
+
+
+def test_replaced_by_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.log").mkdir()
+    with pytest.raises(Unreadable, match="no longer a regular file"):
+        Source("a.log", str(tmp_path / "a.log"), 1).open()
+
+
+def test_permission_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = stored(tmp_path / "a.log", b"x")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(Unreadable, match="permission denied"):
+        source.open()
+
+
+def test_a_disk_error_while_reading_is_a_reason() -> None:
+    class Failing(io.BytesIO):
+        def read1(self, size: int | None = -1, /) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(Unreadable, match="input/output error"):
+        stream_module.Stream(Failing()).read(1)
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+def test_a_bomb_is_stopped(tmp_path: Path, codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_module, "FREE_BYTES", 1 << 20)
+    monkeypatch.setattr(stream_module, "MAX_RATIO", 10)
+    data, reason = read_all(stored(tmp_path / "a", PACKERS[codec](bytes(8 << 20)), codec))
+    assert len(data) <= 1 << 20
+    assert reason is not None
+    assert "10 times its size" in reason
+
+
+def test_a_container_has_no_bytes_of_its_own() -> None:
+    with pytest.raises(Unreadable):
+        Source("a.tar", "a.tar", 1, Codec.TAR).open()
+
+
+def test_can_be_sent_to_another_process() -> None:
+    source = Source("a.log", "/x/a.log", 1, Codec.GZ)
+    assert pickle.loads(pickle.dumps(source)) == source

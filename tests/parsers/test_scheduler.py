@@ -1,0 +1,105 @@
+import pytest
+
+from diagnose.ingest.pattern import problems
+from diagnose.model.event import Line, Nature
+from diagnose.parsers.scheduler import PARSERS
+
+PATTERNS = [pattern for parser in PARSERS for pattern in parser.patterns]
+
+
+def read(text):
+    line = Line("slurm-77121.out", 1, text, text)
+    found = []
+    for parser in PARSERS:
+        for pattern in parser.patterns:
+            event = pattern.match(line)
+            event = event and parser.refine(event, line)
+            if event:
+                found.append(event)
+    return found
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda one: one.sample[:50])
+def test_samples_match_and_patterns_are_safe(pattern):
+    assert problems(pattern.regex) == []
+    assert any(literal in pattern.sample for literal in pattern.required)
+    assert pattern.event in [event.name for event in read(pattern.sample)]
+
+
+@pytest.mark.parametrize(
+    ("why", "reason", "nature"),
+    [
+        (" DUE TO TIME LIMIT", "time-limit", Nature.ERROR),
+        (" DUE TO PREEMPTION", "preemption", Nature.ERROR),
+        (" DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS", "node-failure", Nature.ERROR),
+        (" DUE TO JOB REQUEUE", "requeue", Nature.ERROR),
+        (" DUE to SIGNAL Terminated", "user", Nature.EFFECT),
+        (" DUE TO TASK FAILURE", "task-failure", Nature.EFFECT),
+        ("", "user", Nature.EFFECT),
+        (" DUE TO SOMETHING NEW", "other", Nature.ERROR),
+    ],
+)
+def test_reason_of_a_cancellation(why, reason, nature):
+    text = f"slurmstepd: error: *** STEP 77121.0 ON node-07.cluster CANCELLED AT 2026-09-14T04:48:45{why} ***"
+    (event,) = read(text)
+    assert (event.fields["reason"], event.nature) == (reason, nature)
+    assert (event.fields["job"], event.fields["step"], event.host) == ("77121", "0", "node-07")
+
+
+def test_a_batch_job_is_cancelled():
+    (event,) = read(
+        "slurmstepd: error: *** JOB 77121 ON node-07 CANCELLED AT 2026-09-14T04:48:45 DUE TO TIME LIMIT ***"
+    )
+    assert (event.fields["job"], event.fields["step"]) == ("77121", "batch")
+
+
+@pytest.mark.parametrize(
+    ("what", "code", "signal", "memory", "nature"),
+    [
+        ("Exited with exit code 1", 1, None, False, Nature.ERROR),
+        ("Killed", None, 9, False, Nature.ERROR),
+        ("Terminated", None, 15, False, Nature.EFFECT),
+        ("Aborted (core dumped)", None, 6, False, Nature.ERROR),
+        ("Segmentation fault (core dumped)", None, 11, False, Nature.ERROR),
+        ("Out Of Memory", None, None, True, Nature.ERROR),
+    ],
+)
+def test_exit_of_a_task(what, code, signal, memory, nature):
+    (event,) = read(f"srun: error: node-07: task 3: {what}")
+    fields = event.fields
+    assert (fields["code"], fields["signal"], fields["out_of_memory"]) == (code, signal, memory)
+    assert (fields["task"], event.host, event.nature) == (3, "node-07", nature)
+
+
+def test_several_tasks_and_hosts():
+    (event,) = read("srun: error: node-[07-08]: tasks 0-7: Terminated")
+    assert (event.fields["task"], event.fields["tasks"], event.host) == (None, "0-7", None)
+    assert event.fields["hosts"] == "node-[07-08]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=77121.0. Some of the step tasks have been OOM Killed.",
+        "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=77121.0 cgroup. Some of your processes may have been killed",
+        "slurmstepd: error: Detected 3 oom-kill event(s) in step 77121.batch cgroup.",
+    ],
+)
+def test_three_generations_of_the_memory_message(text):
+    (event,) = read(text)
+    assert (event.name, event.fields["job"]) == ("slurm.oom_kill", "77121")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "srun: error: Unable to allocate resources: Invalid partition",
+        "    Exit Code:    0",
+        "StepId=77121.0 hit memory limit at least once during execution.",
+        "step CANCELLED AT user request",
+        "srun: job 77121 queued and waiting for resources",
+    ],
+)
+def test_near_misses(text):
+    assert read(text) == []

@@ -1,0 +1,87 @@
+import math
+
+import pytest
+from dialects import events, measured, records
+
+from diagnose.parsers import steps_plain as dialect
+
+TITAN = "[rank0]:[titan] 2026-01-05 10:00:00,123 - root - INFO - step: 10  loss:  8.12345  grad_norm:  1.2345  memory: 45.00GiB(57.70%)  tps: 7,123  tflops: 412.34  mfu: 41.69%"
+TITAN_OLD = "2024-05-05 10:00:00,123 - root - INFO - step: 10  loss: 10.8424  memory: 45.00GiB(57.70%)  wps: 7,123  mfu: 41.69%"
+TITAN_NO_FLOPS = "step:  6  loss:  2.4664  memory: 38.00GiB(40.00%)  tps: 96,480  tflops: 0.00  mfu: 0.00%"
+MIND = "2026-01-05 10:00:02,108 - INFO - { Epoch:[  2/  3], step:[    2/ 6500], loss: 10.633, per_step_time: 1752ms, lr: 1e-05, overflow cond: False, loss_scale: 1.0, global_norm: [1.5], train_throughput_per_npu: 170.738T"
+PADDLE = "[    INFO] - loss: 12.06, learning_rate: 2e-06, global_step: 1, current_memory_allocated: 7.55, interval_runtime: 1.15, interval_tokens_per_second_per_device: 889.04, interval_steps_per_second: 0.5, progress_or_epoch: 0.0"
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    "text, step, values",
+    [
+        (TITAN, 10, {"loss": 8.12345, "grad_norm": 1.2345, "memory_reserved": 45 * GIB, "tokens_per_s_gpu": 7123, "tflops": 412.34, "mfu": 0.4169}),
+        (TITAN_OLD, 10, {"loss": 10.8424, "memory_reserved": 45 * GIB, "tokens_per_s_gpu": 7123}),
+        (TITAN_NO_FLOPS, 6, {"loss": 2.4664, "memory_reserved": 38 * GIB, "tokens_per_s_gpu": 96480}),
+        ("validate step: 500  loss:  2.1234  memory: 45.00GiB(57.70%)  tps: 7,123", 500, {"validation_loss": 2.1234, "memory_reserved": 45 * GIB, "tokens_per_s_gpu": 7123}),
+        ("iter 100: loss 3.4121, time 135.12ms, mfu -100.00%", 100, {"loss": 3.4121, "step_time": 0.13512}),
+        ("step 250: train loss 3.1021, val loss 3.1532", 250, {"validation_loss": 3.1532}),
+        (MIND, 6502, {"loss": 10.633, "step_time": 1.752, "learning_rate": 1e-5, "loss_scale": 1, "grad_norm": 1.5}),
+        (PADDLE, 1, {"loss": 12.06, "learning_rate": 2e-6, "tokens_per_s_gpu": 889.04, "step_time": 2.0}),
+        ("step    12 | loss: 7.2551 | lr 2.1e-05 | norm: 1.82 | dt: 338.00ms | tok/sec: 155117", 12, {"loss": 7.2551, "learning_rate": 2.1e-5, "grad_norm": 1.82, "step_time": 0.338, "tokens_per_s": 155117}),
+        ("step    1/74 | train loss 5.356185 | norm 30.0 | lr 1.9e-05 | 150.20 ms | 54000 tok/s", 1, {"loss": 5.356185, "grad_norm": 30, "learning_rate": 1.9e-5, "step_time": 0.1502, "tokens_per_s": 54000}),
+        ("INFO Step [120/5000], Loss: 2.31, Time: 0.52s", 120, {"loss": 2.31, "step_time": 0.52}),
+        ("global_step=7 train_loss=1.5 time=3.1", 7, {"loss": 1.5}),
+        ("iteration:  2500/500000   0% | elapsed time: 07:41:19 | per_token_loss: 3.1525 | lr: 9.990E-06 |", 2500, {"loss": 3.1525, "learning_rate": 9.99e-6}),
+    ],
+)  # fmt: skip
+def test_each_layout_is_read_in_base_units(text, step, values):
+    found = [record for record in measured(dialect, f"{text}\r\n") if record.values]
+    (record,) = found
+    got = {name: record.values.get(name) for name in values}
+    assert (record.step, got) == (step, pytest.approx(values))
+
+
+def test_torchtitan_without_a_flop_count_has_no_utilisation():
+    (record,) = measured(dialect, TITAN_NO_FLOPS)
+    assert not {"tflops", "mfu"} & set(record.values)
+
+
+def test_a_running_mean_that_is_nan_until_the_timer_starts_is_no_nan_loss():
+    text = (
+        "step:9/5100 train_loss:8.70 train_time:81991ms step_avg:nanms\n"
+        "step:11/5100 train_loss:8.60 train_time:170ms step_avg:170.00ms\n"
+        "step:13/5100 train_loss:8.50 train_time:570ms step_avg:190.00ms\n"
+        "step:13/5100 val_loss:8.40 train_time:570ms step_avg:190.00ms\n"
+    )
+    found = measured(dialect, text)
+    assert events(dialect, text) == []
+    assert [record.values.get("step_time") for record in found] == [None, None, 0.2, None]
+    assert found[-1].values == {"validation_loss": 8.40}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "At this iteration of the design the loss of packets is step by step reduced\n",
+        "step 3 of the guide explains the loss function\n",
+        "Traceback: loss = criterion(output, target)  # step 5\n",
+        "iteration 12 failed, no loss was computed\n",
+        "step: 10  lo",
+        "epoch loss step\n",
+        "packet loss 0.1 at step 5\n",
+    ],
+)
+def test_prose_with_the_words_gives_nothing(text):
+    assert records(dialect, text) == []
+
+
+@pytest.mark.parametrize("word", ["nan", "NaN", "inf"])
+def test_a_loss_that_is_no_number_is_kept_and_reported_once(word):
+    text = f"step 1 loss 2.0\nstep 2 loss {word}\nstep 3 loss {word}\n"
+    losses = [record.values["loss"] for record in measured(dialect, text)]
+    assert [math.isfinite(loss) for loss in losses] == [True, False, False]
+    (event,) = events(dialect, text)
+    assert (event.name, event["step"], event.line) == ("train.nan_loss", 2, 2)
+
+
+def test_megatron_lines_are_left_to_megatron():
+    text = " iteration     1200/   50000 | consumed samples: 1228800 | lm loss: 2.713355E+00 |\n"
+    assert records(dialect, text) == []
