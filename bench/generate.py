@@ -4,9 +4,10 @@
 
     python bench/generate.py /tmp/logs --size 2GiB --ranks 64
 
-The same options give the same bytes. Each rank repeats communicator set-ups, whose channel lines
-make up most of the bytes as they do with ``NCCL_DEBUG=INFO``, and stretches of training steps. The
-end holds what a dead InfiniBand port leaves: one port event, then errors of its peers.
+The same options give the same bytes. Each rank sets up communicators, whose channel lines make up
+most of the bytes as they do with ``NCCL_DEBUG=INFO``, and traces its collectives as with
+``NCCL_DEBUG_SUBSYS=COLL``; the last rank prints the training steps, as Megatron does. The end holds
+what a dead InfiniBand port leaves: one port event, then errors of its peers.
 """
 
 import argparse
@@ -17,7 +18,11 @@ from pathlib import Path
 
 GPUS = 8
 CHANNELS = 16
-STEPS = 200
+REPEATS = 16
+"""Times that the channel lines of a communicator are repeated, so that few communicators fill a file."""
+
+STEPS = 20
+CALLS = 200
 FIRST_SECOND = 8 * 3600
 UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
@@ -44,6 +49,7 @@ class Rank:
         self.host = f"node-{number // GPUS:03d}"
         self.pid = 4000 + chance.randrange(30000)
         self.step = 0
+        self.calls = 0
         self.communicators = 0
         self.channels = self._channels()
 
@@ -70,7 +76,7 @@ class Rank:
         """Return the channel lines of one communicator, ``@`` standing for the thread."""
         info = self.prefix("@")
         lines = []
-        for peer in self._peers():
+        for peer in self._peers() * REPEATS:
             near = peer // GPUS == self.number // GPUS
             there = f"{peer}[{peer % GPUS}]"
             here = f"{self.number}[{self.device}]"
@@ -124,6 +130,19 @@ class Rank:
             )
         return "\n".join(lines) + "\n"
 
+    def trace(self) -> str:
+        """Return a stretch of traced collectives."""
+        info = self.prefix(self.pid)
+        lines = []
+        for _ in range(CALLS):
+            self.calls += 1
+            lines.append(
+                f"{info}AllReduce: opCount {self.calls:x} sendbuff 0x7f3a{self.calls << 9 & 0xFFFFFFFF:08x} "
+                f"recvbuff 0x7f3a{self.calls << 9 & 0xFFFFFFFF:08x} count 8388608 datatype 9 op 0 root 0 "
+                f"comm 0x55d0c81f2{self.device}40 [nranks={self.ranks}] stream 0x55d0c7a0b{self.device}10"
+            )
+        return "\n".join(lines) + "\n"
+
     def end(self) -> str:
         """Return what the dead port of the second host leaves in this log."""
         place = f"[{self.clock()}] {self.host}:{self.pid}:{self.pid + 901} [{self.device}] "
@@ -155,12 +174,17 @@ def log(rank: Rank, size: int, share: float) -> Iterator[bytes]:
         size: Bytes, exceeded by less than one stretch.
         share: Of the bytes that belongs to communicator set-ups.
     """
-    written = {"setup": 0, "steps": 0}
+    setup = total = 0
     yield rank.start().encode()
-    while (total := sum(written.values())) < size:
-        kind = "setup" if written["setup"] <= share * total else "steps"
-        piece = (rank.communicator() if kind == "setup" else rank.steps()).encode()
-        written[kind] += len(piece)
+    while total < size:
+        if setup <= share * total:
+            piece = rank.communicator().encode()
+            setup += len(piece)
+        else:
+            piece = rank.trace().encode()
+            if rank.number == rank.ranks - 1:
+                piece += rank.steps().encode()
+        total += len(piece)
         yield piece
     yield rank.end().encode()
 
@@ -179,7 +203,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--size", type=bytes_of, default="256MiB", help="of all logs together")
     parser.add_argument("--ranks", type=int, default=16)
-    parser.add_argument("--share", type=float, default=0.9, help="of set-up lines in the bytes")
+    parser.add_argument("--share", type=float, default=0.6, help="of set-up lines in the bytes")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from diagnose.engine.match import match_rules
 from diagnose.engine.patterns import rule_patterns
 from diagnose.engine.suppress import suppressor
 from diagnose.engine.verdict import judge
-from diagnose.errors import NoInputError, UsageError
+from diagnose.errors import NoInputError, Problem, RuleErrors, UsageError
 from diagnose.facts.case import Case, build
 from diagnose.ingest.discover import Folder, discover
 from diagnose.ingest.paste import split
@@ -24,6 +25,7 @@ from diagnose.model.report import ReportData
 from diagnose.parsers import parsers
 from diagnose.parsers.base import FolderParser
 from diagnose.parsers.pool import Progress, read_all
+from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
 
 Paths = Sequence[str | PathLike[str]]
@@ -57,6 +59,11 @@ class Knowledge:
     rules: RuleSet
     playbooks: Mapping[str, Playbook]
 
+    @cached_property
+    def reader(self) -> Reader:
+        """The shipped parsers and the text selections of the rules, ready to read sources."""
+        return Reader([*parsers(), *rule_patterns(self.rules.rules.values())])
+
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
@@ -81,8 +88,19 @@ def load_knowledge(rules: Paths = (), playbooks: Paths = ()) -> Knowledge:
     Raises:
         RuleErrors: A file is wrong; all mistakes of all files are in it.
     """
-    books = load_playbooks([Path(folder) for folder in playbooks])
-    return Knowledge(load_rules([Path(folder) for folder in rules]), books)
+    problems: list[Problem] = []
+    books: dict[str, Playbook] = {}
+    try:
+        books = load_playbooks([Path(folder) for folder in playbooks])
+    except RuleErrors as error:
+        problems.extend(error.problems)
+    try:
+        ruleset = load_rules([Path(folder) for folder in rules])
+    except RuleErrors as error:
+        raise RuleErrors([*error.problems, *problems]) from None
+    if problems:
+        raise RuleErrors(problems)
+    return Knowledge(ruleset, books)
 
 
 def run(
@@ -123,7 +141,7 @@ def run(
     found = discover([str(path) for path in paths], wants)
     reading, entries = read_all(
         found.sources,
-        [*parsers(), *rule_patterns(knowledge.rules.rules.values())],
+        knowledge.reader,
         wants=wants,
         jobs=jobs,
         progress=progress,
@@ -134,7 +152,7 @@ def run(
         for parser in folder_parsers:
             wanted = [entry for entry in folder.entries if parser.wants(entry.name)]
             reading.events.extend(parser.read(folder.name, wanted) if wanted else ())
-    nothing = not reading.sources and not folders
+    nothing = not reading.sources and not any(folder.entries for folder in folders)
     return _report(reading, knowledge, limits, lang, nothing_read=nothing)
 
 
@@ -189,7 +207,7 @@ def run_sources(
     """
     reading, _ = read_all(
         sources,
-        [*parsers(), *rule_patterns(knowledge.rules.rules.values())],
+        knowledge.reader,
         wants=lambda name: False,
         jobs=1,
     )

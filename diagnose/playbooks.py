@@ -264,6 +264,10 @@ def _words(data: object, path: Path, reader: Reader) -> Bilingual | None:
     """Return a text in its languages; that it is missing is for the map around it to note."""
     if data is None:
         return None
+    if isinstance(data, dict) and any(text is None for text in data.values()):
+        # YAML ends a text inside braces at a comma and takes the rest for another key.
+        reader.wrong(path, "a text with a comma, or without any words, needs quotes inside { }")
+        return None
     values = reader.mapping(data, path, _LANGUAGE_KEYS)
     if values is None:
         return None

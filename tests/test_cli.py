@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 import diagnose
@@ -440,6 +441,23 @@ def test_help(home, words):
 
 def test_help_tells_how_to_complete_words(home):
     assert "_DIAGNOSE_COMPLETE=fish_source" in call("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["ru"], {"rules", "run"}),
+        (["rules", "l"], {"list", "lint"}),
+        (["logs", "--form"], {"--format"}),
+        (["--format", "json", "logs", "--l"], {"--lang"}),
+        (["run", "--lang", ""], {"en", "zh"}),
+        (["rule", "--verb"], {"--verbose"}),
+    ],
+)
+def test_words_are_completed(home, words, expected):
+    completer = ShellComplete(main, {}, "diagnose", "_DIAGNOSE_COMPLETE")
+    found = completer.get_completions(words[:-1], words[-1])
+    assert {item.value for item in found} == expected
 
 
 def test_help_loads_nothing_heavy():

@@ -109,6 +109,7 @@ def test_an_unknown_name_is_an_error_with_file_and_step(folder):
         ("confirm:", "confrim:", "port-down.yaml:4:1: unknown key 'confrim'; did you mean 'confirm'?"),
         ("kind: safe-change", "kind: save-change", "port-down.yaml:11:11: unknown value 'save-change'; did you mean 'safe-change'?"),
         ("{en: A port is down, zh: 端口断开}", "down", "port-down.yaml:3:7: expected a map with en, zh, found 'down'"),
+        ("{en: A port is down,", "{en: A port is down, polling or flapping,", "port-down.yaml:3:7: a text with a comma, or without any words, needs quotes inside { }"),
         ("    expect:", "    kind: disruptive\n    expect:", "port-down.yaml:7:11: a step of 'confirm' only looks; its kind is 'observe'"),
     ],
 )  # fmt: skip

@@ -22,7 +22,7 @@ class DefaultRun(click.Group):
         own = {name for option in self.get_params(ctx) for name in option.opts}
         if not args or args[0] in own:
             return super().parse_args(ctx, args)
-        return super().parse_args(ctx, self._with_command(args))
+        return super().parse_args(ctx, self._with_command(args, strict=not ctx.resilient_parsing))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; mistakes of the user end with a message and their exit status."""
@@ -37,14 +37,15 @@ class DefaultRun(click.Group):
             click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
 
-    def _with_command(self, args: list[str]) -> list[str]:
+    def _with_command(self, args: list[str], *, strict: bool) -> list[str]:
         place = self._first_word(args)
         if place is None:
             return ["run", *args]
         options, word, rest = args[:place], args[place], args[place + 1 :]
         command = self.commands.get(word)
         if command is None:
-            self._refuse_misspelling(word)
+            if strict:
+                self._refuse_misspelling(word)
             return ["run", *args]
         if isinstance(command, click.Group) and rest:
             return [word, rest[0], *options, *rest[1:]]

@@ -52,9 +52,9 @@ def list_rules(rules: tuple[Path, ...], style: str) -> None:
 @rules_option
 def show_rule(identifier: str, rules: tuple[Path, ...]) -> None:
     """Print one rule as it stands in its file."""
-    from diagnose.engine.load import load_rules
+    from diagnose.engine.load import collect_rules
 
-    found = load_rules(rules)
+    found = collect_rules(rules)
     name = found.aliases.get(identifier, identifier)
     if name not in found.texts:
         raise unknown("rule", identifier, list(found.texts))

@@ -5,7 +5,7 @@ had input if any record of NCCL was found. Text that a rule selects itself is in
 that some text was read does not mean that the right program wrote it.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from diagnose.engine.schema import (
     AcrossCondition,
@@ -36,19 +36,24 @@ def possible(condition: Condition, case: Case) -> bool:
     return bool(case.series(inner.metric))
 
 
-def lacking(condition: Condition, case: Case, families: Collection[str]) -> tuple[str, ...]:
+def lacking(
+    condition: Condition,
+    case: Case,
+    families: Collection[str],
+    of_rule: Callable[[str], tuple[str, ...]],
+) -> tuple[str, ...]:
     """Return what the logs do not hold of what a condition looks at; empty if it had input.
 
     Args:
         condition: The condition.
         case: The evidence.
         families: First parts of the names of all events, such as ``nccl``.
+        of_rule: Gives what another rule lacks.
     """
-    if isinstance(condition, AnyOf):
-        every = [lacking(member, case, families) for member in condition.members]
-        return () if not all(every) else tuple(dict.fromkeys(name for one in every for name in one))
-    if isinstance(condition, All | Sequence):
-        every = [lacking(member, case, families) for member in condition.members]
+    if isinstance(condition, AnyOf | All | Sequence):
+        every = [lacking(member, case, families, of_rule) for member in condition.members]
+        if isinstance(condition, AnyOf) and not all(every):
+            return ()
         return tuple(dict.fromkeys(name for one in every for name in one))
     inner = condition.of if isinstance(condition, AcrossCondition) else condition
     if isinstance(inner, EventCondition):
@@ -59,5 +64,5 @@ def lacking(condition: Condition, case: Case, families: Collection[str]) -> tupl
     if isinstance(inner, FactCondition):
         return () if case.facts_named(inner.fact) else (f"fact {inner.fact}",)
     if isinstance(inner, RuleCondition):
-        return ()
+        return of_rule(inner.rule)
     return () if case.series(inner.metric) else (f"series {inner.metric}",)

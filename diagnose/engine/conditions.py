@@ -40,9 +40,6 @@ BUDGET = 200_000
 TOTAL_BUDGET = 2_000_000
 """The same for all groups or findings of one rule together."""
 
-SHARED = replace(WIDE, shared=True)
-"""What the members of an ``all`` at the top of a key are held to."""
-
 NOBODY = object()
 """A value that no record has: the members of an ``any`` that share it are left out."""
 
@@ -107,15 +104,32 @@ class Selector:
         return found
 
     def values(self, condition: Condition, kind: str) -> tuple[list[Any], bool]:
-        """Return the values of a kind that a condition's records have, and if some lack one."""
-        values: dict[Any, None] = {}
-        lacking = False
-        for leaf in leaves(condition):
-            records = self.records(leaf)
-            parts = self._narrowing.partition(records, kind)
-            values.update(dict.fromkeys(parts.by_value))
-            lacking = lacking or bool(parts.lacking)
-        return list(values), lacking
+        """Return the values of a kind that group a condition, and if some records lack one."""
+        if isinstance(condition, All | Ordered):
+            anchor = self._anchor(condition, kind)
+            return ([], True) if anchor is None else self.values(condition.members[anchor], kind)
+        if isinstance(condition, AnyOf):
+            every = [self.values(member, kind) for member in condition.members]
+            values = dict.fromkeys(value for found, _ in every for value in found)
+            return list(values), any(lacking for _, lacking in every)
+        parts = self._narrowing.partition(self.records(condition), kind)
+        return list(parts.by_value), bool(parts.lacking)
+
+    def _anchor(self, condition: Several, kind: str) -> int | None:
+        """Return the first member whose records have values of a kind: it makes the groups."""
+        for place, member in enumerate(condition.members):
+            for leaf in leaves(member):
+                if self._narrowing.partition(self.records(leaf), kind).by_value:
+                    return place
+        return None
+
+    def _grouped(self, condition: Several, scope: Scope) -> tuple[Scope, ...]:
+        """Return the scopes of the members: one is held to the group, ``same`` joins others."""
+        if scope.group is None:
+            return (scope,) * len(condition.members)
+        anchor = self._anchor(condition, scope.group[0])
+        free = replace(scope, group=None)
+        return tuple(scope if place == anchor else free for place in range(len(condition.members)))
 
     def _find(self, leaf: Leaf) -> list[Record]:
         if isinstance(leaf, EventCondition):
@@ -139,11 +153,10 @@ class Selector:
         if isinstance(condition, All | Ordered):
             return united(self._solutions(condition, scope))
         if isinstance(condition, AnyOf):
-            strict = replace(scope, shared=False)
             return united(
                 found
                 for member in condition.members
-                if (found := self._select(member, _pended(member, strict))) is not None
+                if (found := self._select(member, _pended(member, scope))) is not None
             )
         left = self._left(condition, scope)
         if not enough(_quantity(condition), left, self.case):
@@ -163,7 +176,7 @@ class Selector:
         if not records:
             return []
         left = self._narrowing.narrow(records, scope)
-        self.spent += len(left) * (1 + len(scope.after))
+        self.spent += len(left) * (1 + 3 * len(scope.after))  # comparing times costs more
         if scope.after:
             left = self._narrowing.following(left, scope)
         where = leaf.where if isinstance(leaf, EventCondition | FactCondition) else ()
@@ -172,7 +185,7 @@ class Selector:
         return left
 
     def _solutions(self, condition: Several, scope: Scope) -> Iterator[Selection]:
-        scopes = tuple(replace(scope, shared=True) for _ in condition.members)
+        scopes = self._grouped(condition, scope)
         joins = self._joins_of(condition)
         for joint in self._split(condition.members, scopes, joins):
             yield from self._in_windows(condition, joint)
@@ -214,16 +227,19 @@ class Selector:
         self, members: Sequence[Condition], scopes: Sequence[Scope], kind: str, last: int
     ) -> list[Any]:
         wild = kind == "communicator"
-        if self.joined is not None and not wild and scopes[last] == SHARED:
+        if self.joined is not None and not wild and scopes[last] == WIDE:
             parts = [
                 self._narrowing.partition(self.records(leaf), kind).by_value
                 for leaf in _sharing(members[last], kind)
             ]
             return [value for value in self.joined(kind) if any(value in part for part in parts)]
         values: dict[Any, None] = {}
-        for place in range(0 if wild else last, last + 1):
+        held = [place for place in range(last) if scopes[place].group is not None]
+        for place in range(last + 1) if wild else held or [last]:
             for leaf in _sharing(members[place], kind if place == last else None):
-                for record in self._narrowing.narrow(self.records(leaf), scopes[place]):
+                records = self._narrowing.narrow(self.records(leaf), scopes[place])
+                self.spent += len(records)
+                for record in records:
                     values.update(dict.fromkeys(identities(record, kind, self.case)))
         if self.joined is not None and kind not in ("step", "attempt"):
             mine = self.joined(kind)
@@ -258,6 +274,9 @@ class Selector:
 
     def _together(self, condition: Several, scopes: tuple[Scope, ...]) -> Selection | None:
         """Return one selection of every member, for a sequence in order."""
+        if self.joined is None and not self._independent:
+            for leaf in leaves(condition):
+                self.given.pop(leaf.name or "", None)
         if isinstance(condition, Ordered):
             return self._chain(list(_zip(condition, scopes)), ())
         picks: list[Pick] = []
@@ -290,7 +309,7 @@ class Selector:
         """Yield the ways to satisfy one member of a sequence, the earliest first."""
         if isinstance(member, AnyOf):
             for inner in member.members:
-                yield from self._options(inner, _pended(inner, replace(scope, shared=False)))
+                yield from self._options(inner, _pended(inner, scope))
             return
         if not isinstance(member, EventCondition | FactCondition):
             found = self._select(member, scope)

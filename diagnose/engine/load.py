@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ CAUSES = "causes.yaml"
 OVERLAY = "overlay.yaml"
 FILE_LIMIT = 5_000
 """Files in one folder of rules, so that a wrong path does not read a whole disk."""
+
+ENTRY_LIMIT = 200_000
+"""Entries looked at below one folder, likewise."""
 
 CAUSE_KEYS: Mapping[str, Key] = {
     "id": Key("STAGE.NAME", "required", "permanent"),
@@ -244,13 +248,13 @@ class _Loader:
         aliases: dict[str, str] = {}
         for name, source in self.sources.items():
             former = source.data.get("aliases")
-            for alias in former if isinstance(former, list) else []:
+            for alias in map(str, former if isinstance(former, list) else ()):
                 taken = alias if alias in self.sources else aliases.get(alias)
                 if taken is not None:
                     message = f"the alias '{alias}' belongs to the rule '{taken}'"
                     self.problems.append(source.text.problem(Mistake(("aliases",), message)))
                 else:
-                    aliases[str(alias)] = name
+                    aliases[alias] = name
         return aliases
 
     def _overlay(
@@ -375,8 +379,8 @@ def _files(folder: Path) -> Iterator[Path]:
     if folder.is_file():
         yield folder
         return
-    found = (path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml"))
-    for path in sorted(found):
+    entries = islice(folder.rglob("*"), ENTRY_LIMIT)
+    for path in sorted(path for path in entries if path.suffix in (".yaml", ".yml")):
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         if path.is_file() and not hidden:
             yield path

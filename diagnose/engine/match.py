@@ -147,7 +147,7 @@ class _Matcher:
         if excluded is not None:
             return RuleOutcome(rule, False, (excluded,))
         if not possible(rule.match, self.case):
-            missing = lacking(rule.match, self.case, self.families)
+            missing = self._lacking(rule)
             return RuleOutcome(rule, not missing, missing)
         selector = Selector(self.case, self.fired)
         matches: list[Match] = []
@@ -168,8 +168,17 @@ class _Matcher:
             selector.given.clear()
         if selector.cut or context.cut:
             truncated = f"{rule.id}: too many combinations; there may be more than was found"
-        missing = () if matches else lacking(rule.match, self.case, self.families)
+        missing = () if matches else self._lacking(rule)
         return RuleOutcome(rule, not missing, missing, tuple(matches), truncated)
+
+    def _lacking(self, rule: Rule) -> tuple[str, ...]:
+        return lacking(rule.match, self.case, self.families, self._lacking_of)
+
+    def _lacking_of(self, name: str) -> tuple[str, ...]:
+        rule = self.rules.find(name)
+        if rule is None:
+            return (f"rule {name}",)
+        return () if rule.id in self.open else self.outcome(rule).missing_inputs
 
     def _match(
         self, rule: Rule, group: Any, selection: Selection, selector: Selector, context: Selector

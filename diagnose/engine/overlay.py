@@ -188,7 +188,7 @@ def _check_requires(data: object, reader: Reader) -> None:
 
 def _suppression(data: object, path: Path, reader: Reader) -> Suppression | None:
     values = reader.mapping(data, path, SUPPRESS_KEYS)
-    if not values or not values.get("rule") or not values.get("reason"):
+    if not values or values.get("rule") is None or values.get("reason") is None:
         return None
     rule = reader.identifier(values["rule"], (*path, "rule"))
     reason = reader.text(values["reason"], (*path, "reason"))

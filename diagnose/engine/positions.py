@@ -15,9 +15,9 @@ from diagnose.engine.reader import Mistake, Path
 from diagnose.errors import Problem
 
 try:
-    from yaml import CSafeLoader as Loader
+    from yaml import CSafeLoader as SafeLoader
 except ImportError:  # a PyYAML built without libyaml
-    from yaml import SafeLoader as Loader  # type: ignore[assignment]
+    from yaml import SafeLoader  # type: ignore[assignment]
 
 SIZE_LIMIT = 1 << 20
 """Bytes of one file."""
@@ -28,9 +28,34 @@ DEPTH_LIMIT = 50
 ALIAS_LIMIT = 100
 """Uses of anchors in one file, none of them inside another anchor: their expansion stays small."""
 
-_TESTS = re.compile(r"^tests:.*?(?=^[A-Za-z\"']|\Z)", re.MULTILINE | re.DOTALL)
+_TESTS = re.compile(r"^tests:", re.MULTILINE)
+_NEXT_KEY = re.compile(r"^[A-Za-z\"']", re.MULTILINE)
 _SUSPECT = re.compile(r"(?:^|[\s\[{,:-])[&*]\w|(?:- ){4}", re.MULTILINE)
 _MANY_BRACKETS = 400
+
+
+_TEXT, _LIST, _MAP, _MERGE = (
+    f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map", "merge")
+)
+
+
+class Loader(SafeLoader):
+    """PyYAML's safe loader with a short way for plain texts, lists and maps (half the time)."""
+
+    def construct_document(self, node: yaml.Node) -> Any:
+        """Return the data of a tree of nodes."""
+        return self._plain(node)
+
+    def _plain(self, node: yaml.Node) -> Any:
+        if node.tag == _TEXT and isinstance(node, yaml.ScalarNode):
+            return node.value
+        if node.tag == _LIST and isinstance(node, yaml.SequenceNode):
+            return [self._plain(member) for member in node.value]
+        if node.tag == _MAP and isinstance(node, yaml.MappingNode):
+            keys = [key for key, _ in node.value]
+            if all(isinstance(key, yaml.ScalarNode) and key.tag != _MERGE for key in keys):
+                return {self._plain(key): self._plain(value) for key, value in node.value}
+        return self.construct_object(node, deep=True)
 
 
 class YamlText:
@@ -59,7 +84,7 @@ class YamlText:
         Raises:
             MistakeFound: The text is not YAML or exceeds a limit.
         """
-        text = self.text if with_tests else _TESTS.sub(_blank, self.text)
+        text = self.text if with_tests else self._without_tests()
         if len(text) > SIZE_LIMIT:
             raise self._found(0, 0, f"the file is larger than {SIZE_LIMIT >> 20} MiB")
         try:
@@ -126,6 +151,16 @@ class YamlText:
         except (yaml.YAMLError, RecursionError):
             return None
 
+    def _without_tests(self) -> str:
+        """Return the text with the tests blanked out, so that lines keep their numbers."""
+        start = _TESTS.search(self.text)
+        if start is None:
+            return self.text
+        following = _NEXT_KEY.search(self.text, start.end())
+        end = following.start() if following else len(self.text)
+        blank = "\n" * self.text.count("\n", start.start(), end)
+        return self.text[: start.start()] + blank + self.text[end:]
+
     def _check_structure(self, text: str) -> None:
         depth = anchored = aliases = 0
         marks: list[bool] = []
@@ -190,10 +225,6 @@ def read_text(path: Traversable, name: str) -> YamlText:
         raise MistakeFound(Problem(name, 0, 0, message)) from None
     except UnicodeDecodeError:
         raise MistakeFound(Problem(name, 0, 0, "is not UTF-8 text")) from None
-
-
-def _blank(found: re.Match[str]) -> str:
-    return "\n" * found[0].count("\n")
 
 
 def _child(node: Any, part: str | int) -> tuple[Any, Any] | None:

@@ -183,10 +183,6 @@ class ConditionReader:
             self.reader.wrong(
                 path, f"'{asked[0]}' says how many; take out count, distinct and rate"
             )
-        if "minority" in values and isinstance(of, EventCondition):
-            self.reader.wrong(
-                (*path, "minority"), "only facts have values to differ in; use 'fact'"
-            )
         bound = self._bound(values[asked[0]], (*path, asked[0]))
         if population is None or bound is None:
             return None
@@ -317,7 +313,8 @@ class ConditionReader:
             self.reader.wrong(path, "nothing to compare with; write {exists: false} for absence")
             return None
         if isinstance(data, list):
-            return Comparison((Test("in", tuple(data)),))
+            members = self._choices(data, path)
+            return None if members is None else Comparison((Test("in", members),))
         if not isinstance(data, Mapping):
             return Comparison((Test("equals", data),))
         tests = [self._test(str(key), value, (*path, str(key))) for key, value in data.items()]
@@ -336,7 +333,7 @@ class ConditionReader:
         if operator == "not":
             operand = self.comparison(value, path) if isinstance(value, Mapping | list) else value
         elif operator == "in":
-            operand = tuple(reader.sequence(value, path)) or None
+            operand = self._choices(value, path)
         elif operator == "exists":
             operand = self._flag(value, path)
         elif isinstance(value, Mapping):
@@ -353,6 +350,12 @@ class ConditionReader:
             reader.wrong(path, f"expected one value, found a list; use 'in' for {kind(value)}")
             return None
         return None if operand is None else Test(operator, operand)
+
+    def _choices(self, data: object, path: Path) -> tuple[Any, ...] | None:
+        members = tuple(self.reader.sequence(data, path))
+        if not members and isinstance(data, list | None):
+            self.reader.wrong(path, "expected at least one value in the list")
+        return members or None
 
     def _flag(self, data: object, path: Path) -> bool | None:
         if isinstance(data, bool):

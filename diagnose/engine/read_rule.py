@@ -14,12 +14,16 @@ from diagnose.engine.schema import (
     RULE_KEYS,
     SCOPES,
     Adjustment,
+    All,
+    AnyOf,
     Condition,
     EventCondition,
     Explain,
     FactCondition,
     Key,
     Rule,
+    RuleCondition,
+    Sequence,
     names,
     walk,
 )
@@ -71,7 +75,7 @@ class _RuleReader:
         reader, values = self.reader, self.values
         identifier = self._optional("id", reader.identifier)
         conditions = ConditionReader(reader, identifier or "")
-        match = conditions.read(values["match"], ("match",)) if values.get("match") else None
+        match = self._optional("match", conditions.read)
         fields: dict[str, Any] = {
             "title": self._optional("title", reader.template),
             "cause": self._cause(),
@@ -101,11 +105,12 @@ class _RuleReader:
                     reader.wrong((), f"'{key}' is missing; only 'role: context' may do without")
         if match is None or identifier is None:
             return None
-        self._check_joins(match)
         if any(mistake.fatal for mistake in reader.mistakes):
             return None
         stage = self.causes[fields["cause"]].stage
-        return Rule(id=identifier, match=match, stage=stage, file=file, pack=pack, **fields)
+        rule = Rule(id=identifier, match=match, stage=stage, file=file, pack=pack, **fields)
+        self._check_joins(rule)
+        return rule
 
     def _optional(self, key: str, read: Any) -> Any:
         value = self.values.get(key)
@@ -245,16 +250,21 @@ class _RuleReader:
         self.reader.wrong(path, f"expected a rule id or cause:STAGE.*, found {kind(data)}")
         return False
 
-    def _check_joins(self, match: Condition) -> None:
-        """Find `same` where nothing stands before it, and names that nobody gives."""
-        if match.same is not None:
-            message = f"'same: {match.same}' has nothing before it to join"
-            self.reader.wrong(("match",), message, fatal=False)
-        given = names(match)
+    def _check_joins(self, rule: Rule) -> None:
+        """Find ``same`` where nothing stands before it, and names that nobody gives."""
+        for part in walk(rule.match):
+            first = part.members[0] if isinstance(part, All | Sequence) else None
+            if part is rule.match and not isinstance(part, All | AnyOf | Sequence):
+                first = part
+            if first is not None and first.same and not isinstance(first, RuleCondition):
+                message = f"'same: {first.same}' has nothing before it to join"
+                self.reader.wrong(("match",), message, fatal=False)
+        given = names(rule.match)
         for clash in sorted(given & STANDARD_NAMES):
             self.reader.wrong(("match",), f"'as: {clash}' hides a standard name; choose another")
-        for part in walk(match):
-            self._check_same_as(part, given)
+        for condition in rule.conditions:
+            for part in walk(condition):
+                self._check_same_as(part, given)
 
     def _check_same_as(self, part: Condition, given: frozenset[str]) -> None:
         if not isinstance(part, EventCondition | FactCondition):

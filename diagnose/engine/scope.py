@@ -44,7 +44,6 @@ class Scope:
 
     Args:
         group: The value of the rule's ``by``; a value of None asks for records without one.
-        shared: Records of a kind that never has such a value belong to every group.
         keys: Values that ``same`` demands.
         pending: Values that the members of an ``any`` share if they say ``same``.
         windows: All must hold a record.
@@ -53,7 +52,6 @@ class Scope:
     """
 
     group: Key | None = None
-    shared: bool = False
     keys: tuple[Key, ...] = ()
     pending: tuple[Key, ...] = ()
     windows: tuple[Window, ...] = ()
@@ -150,7 +148,7 @@ class Narrowing:
         """Return what group and keys leave; asked again for each window of one scope."""
         if scope.group is None and not scope.keys:
             return records
-        wide = Scope(scope.group, scope.shared, scope.keys)
+        wide = Scope(scope.group, scope.keys)
         known = self._bases.get(id(records))
         if known is not None and known[0] == wide:
             return known[1]
@@ -186,8 +184,6 @@ class Narrowing:
         assert scope.group is not None
         kind, value = scope.group
         parts = self.partition(records, kind)
-        if scope.shared and not parts.by_value:
-            return records
         return parts.lacking if value is None else parts.by_value.get(value, [])
 
     def _sharing(

@@ -2,7 +2,7 @@
 
 A new attempt begins, within one file,
 
-* behind a line that says the launcher restarts the workers,
+* behind a line that says the launcher restarts the workers or the scheduler the job,
 * where the same rank of NCCL on the same host and GPU is initialised by a new process,
 * where a checkpoint is loaded between two steps of which the second is not later than the first.
 
@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from diagnose.model.event import Event, Points, Value
 from diagnose.model.reading import Reading
 
-RESTARTS = frozenset({"torchrun.restart", "slurm.requeue"})
 LOADS = "ckpt.load"
 NCCL_INIT = "nccl.comm_init"
 
@@ -60,7 +59,7 @@ def find_attempts(reading: Reading) -> Attempts:
     marks: dict[str, list[Event]] = {}
     loads: dict[str, list[int]] = {}
     for event in reading.events:
-        if event.name in RESTARTS or event.name == NCCL_INIT:
+        if _is_restart(event) or event.name == NCCL_INIT:
             marks.setdefault(event.file, []).append(event)
         elif event.name.startswith(LOADS):
             loads.setdefault(event.file, []).append(event.line)
@@ -87,6 +86,11 @@ def step_counters(series: Iterable[Points]) -> list[Points]:
     return list(longest.values())
 
 
+def _is_restart(event: Event) -> bool:
+    requeued = event.name == "slurm.cancelled" and event.fields.get("reason") == "requeue"
+    return requeued or event.name == "torchrun.restart"
+
+
 def _starts(events: list[Event]) -> list[int]:
     """Return where attempts begin by restart lines and by new processes of NCCL."""
     starts: list[int] = []
@@ -94,7 +98,7 @@ def _starts(events: list[Event]) -> list[int]:
     announced: set[Value] = set()
     waiting = False
     for event in sorted(events, key=lambda one: one.line):
-        if event.name in RESTARTS:
+        if _is_restart(event):
             left = event.fields.get("left")
             # Every agent of the job announces the same restart, with the same number left.
             if left in announced if left is not None else waiting:

@@ -9,6 +9,7 @@ from diagnose.facts.clock import Clocks
 from diagnose.facts.job import JobModel, build_job
 from diagnose.facts.moments import align_attempts, barriers, file_clocks, log_ends
 from diagnose.facts.progress import Progress
+from diagnose.facts.training import derive
 from diagnose.model.event import Clock, Event, Fact, Points
 from diagnose.model.reading import Reading
 
@@ -186,6 +187,7 @@ def build(reading: Reading) -> Case:
     by_file = file_clocks(reading)
     clocks.repair(barriers(reading, attempts, clocks, by_file))
     align_attempts(reading, attempts, clocks, by_file)
+    derive(reading, attempts, clocks, by_file)
     job.ends = log_ends(reading, clocks, by_file, job.host_of)
     progress = Progress(reading, attempts, clocks, by_file)
     last = progress.last_step()
@@ -215,6 +217,15 @@ def _order(difference: float) -> Order:
 
 def _start(reading: Reading, clocks: Clocks) -> str | None:
     """Return the earliest stamp with a date."""
-    stamps = [(event.time, event.clock) for event in reading.events]
-    stamps += [(source.first_time, source.clock) for source in reading.sources]
-    return min((text for stamp in stamps if (text := clocks.iso(*stamp))), default=None)
+    times: dict[Clock, set[float]] = {}
+    for event in reading.events:
+        if event.time is not None:
+            times.setdefault(event.clock, set()).add(event.time)
+    for source in reading.sources:
+        if source.first_time is not None:
+            times.setdefault(source.clock, set()).add(source.first_time)
+    earliest = (
+        clocks.iso(min(found, key=lambda time: clocks.completed(time, clock)), clock)
+        for clock, found in times.items()
+    )
+    return min((text for text in earliest if text is not None), default=None)

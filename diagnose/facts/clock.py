@@ -30,6 +30,9 @@ ASSUMED_SIGMA = 0.5
 SAME_END = 600.0
 """Stamps with and without a zone count as of one zone if their last ones differ by less."""
 
+LATEST_STAMP = 4e9
+"""A later stamp (2096) is a number that means something else."""
+
 DAY = 86_400.0
 SIGMA = 1.4826
 
@@ -101,9 +104,12 @@ class Clocks:
         """Return a stamp as a moment, None without a stamp."""
         if time is None or math.isnan(time) or clock is Clock.NONE:
             return None
-        if clock is Clock.YEARLESS:
-            time = self._year.complete(time)
+        time = self.completed(time, clock)
         return Instant(time, Domain(host or f"file {file}", _family(clock)), file)
+
+    def completed(self, time: float, clock: Clock) -> float:
+        """Return a stamp with its year; other clocks' stamps stay what they are."""
+        return self._year.complete(time) if clock is Clock.YEARLESS else time
 
     def of(self, event: Event, *, onset: bool = False) -> Instant | None:
         """Return when an event was printed, or when it began by its own statement."""
@@ -201,7 +207,11 @@ class _Years:
 
     def __init__(self, reading: Reading) -> None:
         stamps = list(_stamps(reading))
-        dated = [time for time, clock in stamps if clock in (Clock.UTC, Clock.LOCAL)]
+        dated = [
+            time
+            for time, clock in stamps
+            if clock in (Clock.UTC, Clock.LOCAL) and 0 < time < LATEST_STAMP
+        ]
         self._middle = median_low(dated) if dated else None
         self._new_year = _new_year(time for time, clock in stamps if clock is Clock.YEARLESS)
 

@@ -41,10 +41,14 @@ def use_host_names(reading: Reading, addresses: Mapping[str, str]) -> None:
         reading: Whose events, series and sources are changed.
         addresses: Host of each known address.
     """
+    names: dict[str, str] = dict(addresses)
     holders: list[Event | Points | SourceSummary] = [*reading.events, *reading.points]
     for holder in (*holders, *reading.sources):
-        if holder.host is not None:
-            holder.host = addresses.get(holder.host) or short_host(holder.host)
+        if holder.host is None:
+            continue
+        if holder.host not in names:
+            names[holder.host] = short_host(holder.host)
+        holder.host = names[holder.host]
 
 
 def complete_from_sources(reading: Reading) -> None:

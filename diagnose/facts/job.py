@@ -86,9 +86,13 @@ class JobModel:
             host: Short name; None asks all hosts.
             gpu: PCI address in any spelling, or index.
         """
+        try:
+            slot = pci(gpu) if ":" in gpu else None
+        except ValueError:
+            return None
         here = [(rank, self.placements[rank]) for rank in self.ranks_on(host)]
-        if ":" in gpu:
-            found = [rank for rank, process in here if process.gpu == pci(gpu)]
+        if slot is not None:
+            found = [rank for rank, process in here if process.gpu == slot]
         else:
             by_nvml = [rank for rank, process in here if str(process.nvml_dev) == gpu]
             found = by_nvml or [
@@ -166,7 +170,7 @@ def build_job(reading: Reading, attempts: Attempts) -> JobModel:
         parallel=settings.parallel_layout(arguments),
         framework=settings.stated(events, "job.framework"),
         attempts=attempts.total,
-        marks=settings.marks(events),
+        marks=settings.marks(arguments),
     )
     return model
 

@@ -9,6 +9,7 @@ through the process (host and pid) to the one that does.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from diagnose.facts.settings import MOST_RANKS, whole
 from diagnose.model.event import Event, Value
 
 NCCL_INIT = "nccl.comm_init"
@@ -83,7 +84,8 @@ def number_processes(events: Sequence[Event], stated: int | None, highest: int) 
         if event.communicator is not None:
             group = numbering.members.setdefault(event.communicator, {})
             group[process_key(event)] = process
-    sizes = [size for event in inits if (size := _whole(event.fields.get("nranks")))]
+    sizes = [size for event in inits if (size := whole(event.fields.get("nranks")))]
+    sizes = [size for size in sizes if size <= MOST_RANKS]
     largest = max(sizes, default=0)
     world = [event for event in inits if event.fields.get("nranks") == largest]
     if largest == 0 or largest < max(stated or 0, highest + 1) or _contradicted(world):
@@ -92,12 +94,12 @@ def number_processes(events: Sequence[Event], stated: int | None, highest: int) 
     for event in world:
         process = numbering.processes[process_key(event)]
         if process.rank is None:
-            process.rank = _whole(event.fields.get("comm_rank"))
+            process.rank = whole(event.fields.get("comm_rank"))
     for event in events:
         if event.name == NCCL_TOPOLOGY and event.fields.get("nranks") == largest:
             known = numbering.processes.get(process_key(event))
             if known is not None and known.local_rank is None:
-                known.local_rank = _whole(event.fields.get("comm_local_rank"))
+                known.local_rank = whole(event.fields.get("comm_local_rank"))
     return numbering
 
 
@@ -133,8 +135,4 @@ def _contradicted(world: list[Event]) -> bool:
 
 
 def _first(known: int | None, found: Value) -> int | None:
-    return _whole(found) if known is None else known
-
-
-def _whole(value: Value) -> int | None:
-    return value if isinstance(value, int) else None
+    return whole(found) if known is None else known

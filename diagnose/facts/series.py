@@ -15,6 +15,8 @@ from diagnose.model.event import Clock, Event
 if TYPE_CHECKING:
     import polars as pl
 
+__all__ = ["STATISTICS", "By", "Group", "Key", "SeriesResult", "SeriesView", "Spot", "evaluate"]
+
 Predicate = Callable[[float], bool]
 
 STATISTICS = frozenset(
@@ -36,6 +38,7 @@ class Spot:
         before: Level it is compared with: before the change, or of the peers.
         after: Level there.
         step: Step of the point, if known.
+        time: Its stamp as in ``Line.time``, if it has one; ``Case.file_clocks`` tells the clock.
         file: Where the point stands.
         line: Its line.
     """
@@ -45,6 +48,7 @@ class Spot:
     before: float | None
     after: float | None
     step: float | None
+    time: float | None
     file: str
     line: int
 
@@ -345,7 +349,7 @@ def _group(
 
 
 def _spot(frame: "pl.DataFrame", shape: Shape) -> Spot:
-    step, file, line = (frame[name][shape.row] for name in ("step", "file", "line"))
+    step, time, file, line = (frame[name][shape.row] for name in ("step", "time", "file", "line"))
     ratio = None
     if shape.before and shape.after is not None:
         ratio = shape.after / shape.before
@@ -355,6 +359,7 @@ def _spot(frame: "pl.DataFrame", shape: Shape) -> Spot:
         before=shape.before,
         after=shape.after,
         step=None if math.isnan(step) else step,
+        time=None if math.isnan(time) else time,
         file=file,
         line=line,
     )

@@ -13,11 +13,23 @@ PARALLEL = {
 }
 """Report key to the argument names of the frameworks."""
 
+MARKS = (
+    "data_version", "model_version", "config_hash", "global_batch_size", "micro_batch_size",
+    "seq_length", "num_layers", "hidden_size", "lr", "seed",
+)  # fmt: skip
+"""Arguments that the report repeats."""
+
+MOST_RANKS = 1_000_000
+"""A larger world size is a number that means something else."""
+
+LONGEST_NUMBER = 19
+"""Digits of a number that is taken for one, at most."""
+
 VERSIONS = {
     "nccl": ("nccl.version",),
     "torch": ("torch.version",),
-    "cuda": ("cuda.version", "torch.cuda"),
-    "driver": ("driver.version", "gpu.driver_version", "nvidia.driver"),
+    "cuda": ("cuda.version",),
+    "driver": ("driver.version",),
 }
 """Report key to the facts that state it."""
 
@@ -47,7 +59,7 @@ def stated_world_size(events: Sequence[Event], arguments: Mapping[str, Value]) -
     nodes, local = whole(arguments.get("nnodes")), whole(arguments.get("nproc_per_node"))
     if nodes and local:
         sizes.append(nodes * local)
-    return max((size for size in sizes if size), default=None)
+    return max((size for size in sizes if size and size <= MOST_RANKS), default=None)
 
 
 def versions(events: Sequence[Event]) -> dict[str, str | None]:
@@ -90,7 +102,7 @@ def commonest(values: Iterable[Value]) -> str | None:
 
 def whole(value: Value) -> int | None:
     """Return a whole number, also from its text; None for anything else."""
-    if isinstance(value, str) and value.isdigit():
+    if isinstance(value, str) and value.isdecimal() and len(value) < LONGEST_NUMBER:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
@@ -111,10 +123,6 @@ def parallel_layout(arguments: Mapping[str, Value]) -> dict[str, int | None]:
     return sizes
 
 
-def marks(events: Iterable[Event]) -> dict[str, str]:
-    """Return what the run states of itself for the record: data version, hashes and the like."""
-    return {
-        str(event.fields["name"]): str(event.fields.get("value"))
-        for event in events
-        if event.fact == "job.mark" and "name" in event.fields
-    }
+def marks(arguments: Mapping[str, Value]) -> dict[str, str]:
+    """Return what tells this run from others: versions, batch, schedule and seed."""
+    return {name: str(arguments[name]) for name in MARKS if arguments.get(name) is not None}

@@ -1,9 +1,10 @@
 """A pasted text, split into sources where ``tail -n +1 *`` put its headings."""
 
+import io
 import re
 
 from diagnose.ingest.source import Source
-from diagnose.ingest.stream import HEAD, codec_of
+from diagnose.ingest.stream import CONTAINERS, HEAD, Codec, codec_of, is_packed_tar
 
 HEADING = re.compile(rb"^(?:\xef\xbb\xbf)?==> (\S(?:[^\r\n]*\S)?) <==\r?(?:\n|\Z)", re.MULTILINE)
 
@@ -23,6 +24,8 @@ def split(data: bytes, name: str = "<stdin>") -> list[Source]:
     """
     codec = codec_of(data[:HEAD])
     headings = [] if codec is not None else list(HEADING.finditer(data))
+    if codec is not None and codec not in CONTAINERS and is_packed_tar(io.BytesIO(data), codec):
+        codec = Codec.TAR
     if not headings:
         return [Source(name, None, len(data), codec, data)]
     before = data[: headings[0].start()]

@@ -145,6 +145,8 @@ def _bracket(raw: str, at: int, hints: Hints) -> int:
     second = raw[at + 1 : at + 2]
     if second.isalpha():
         return _named(raw, at, hints)
+    if raw[at + 5 : at + 6] == "-":
+        return _stamp(raw, at, hints)
     if hints.nccl:
         found = DEVICE.match(raw, at)
         if found is not None:

@@ -2,11 +2,11 @@
 
 A source is read in pieces of about 1 MiB that end at line ends, each piece is unwrapped to clean
 bytes (colour codes, container envelopes), and Hyperscan looks for all literals at once in blocks of
-64 KiB. A place costs Python time, a byte does not.
+256 KiB. A place costs Python time, a byte does not.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, BinaryIO
 
@@ -15,7 +15,7 @@ from diagnose.ingest.unwrap import unwrap
 PIECE = 1 << 20
 """Bytes read at a time: small enough for the cache of one core."""
 
-BLOCK = 64 << 10
+BLOCK = 256 << 10
 """Bytes in which a once-per-block literal is reported once."""
 
 LINE_LIMIT = 1 << 20
@@ -98,30 +98,54 @@ def places_by_search(literals: Sequence[Literal], block: bytes) -> list[tuple[in
 class Piece:
     """Some whole lines of a source, clean.
 
+    Line ends are counted once and no earlier than somebody asks for a line number, since counting
+    them takes about as long as the scan.
+
     Args:
         data: The bytes. A line too long for one piece ends at a carriage return where it has one.
         base: Clean bytes of the source before this piece.
-        first_line: Line ends of the original text before this piece.
-        lines: Original line of each clean line, counted from ``first_line``; None if the same.
-        cut_lines: Lines of which a part was dropped.
+        before: The piece before, None for the first one.
+        lines: Original line of each clean line, counted from the first of the piece; None if the
+            same.
+        original_ends: Line ends of the original text in this piece, None if as many as in ``data``.
+        cut: Whether a part of its last line was dropped.
     """
 
     data: bytes
     base: int
-    first_line: int
+    before: "Piece | None" = None
     lines: Sequence[int] | None = None
-    cut_lines: list[int] = field(default_factory=list)
+    original_ends: int | None = None
+    cut: bool = False
+    _first_line: int | None = None
     _counted: tuple[int, int] = (0, 0)
+
+    @property
+    def first_line(self) -> int:
+        """Line ends of the original text before this piece."""
+        if self._first_line is None:
+            self._first_line = 0 if self.before is None else self.before.next_line()
+            self.before = None
+        return self._first_line
+
+    def next_line(self) -> int:
+        """Return the line ends of the original text up to the end of this piece."""
+        ends = self.original_ends
+        return self.first_line + (self._ends(len(self.data)) if ends is None else ends)
 
     def line_number(self, offset: int) -> int:
         """Return the 1-based number in the original text of the line at a byte offset."""
+        ends = self._ends(offset)
+        return self.first_line + (self.lines[ends] if self.lines is not None else ends) + 1
+
+    def _ends(self, offset: int) -> int:
         at, ends = self._counted
         if offset < at:
             ends -= self.data.count(b"\n", offset, at)
         else:
             ends += self.data.count(b"\n", at, offset)
         self._counted = (offset, ends)
-        return self.first_line + (self.lines[ends] if self.lines is not None else ends) + 1
+        return ends
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Return the bounds of the blocks, which end at line ends."""
@@ -146,8 +170,7 @@ class Pieces:
         stop: The chunk ends with the line that holds the byte before this one; None reads to the
             end.
 
-    After iteration ``read`` holds the number of bytes that belong to the chunk, ``line_ends`` that
-    of the line ends in them and ``open_line`` whether a line without an end follows.
+    After iteration ``read`` holds the number of bytes that belong to the chunk.
     """
 
     def __init__(self, stream: BinaryIO, start: int = 0, stop: int | None = None) -> None:
@@ -155,9 +178,17 @@ class Pieces:
         self.position = start
         self.stop = stop
         self.read = 0
-        self.line_ends = 0
-        self.open_line = False
-        self._clean = 0
+        self._last: Piece | None = None
+
+    @property
+    def line_ends(self) -> int:
+        """Line ends in the pieces so far."""
+        return self._last.next_line() if self._last else 0
+
+    @property
+    def lines(self) -> int:
+        """Lines in the pieces so far, the last one whether it has an end or not."""
+        return self.line_ends + bool(self._last and not self._last.data.endswith(b"\n"))
 
     def __iter__(self) -> Iterator[Piece]:
         if self.position:
@@ -166,7 +197,7 @@ class Pieces:
         dropping = False
         while chunk := self._next_bytes():
             carry = carry + chunk if carry else chunk
-            cut_lines: list[int] = []
+            cut = False
             if dropping:
                 end = _first_end(carry)
                 if end < 0:
@@ -177,12 +208,12 @@ class Pieces:
             if not end:
                 if len(carry) < LINE_LIMIT:
                     continue
-                end, dropping = LINE_LIMIT, True
-                cut_lines.append(self.line_ends + 1)
-            piece, carry = carry[:end], b"" if dropping else carry[end:]
-            yield self._piece(piece, cut_lines)
+                end = LINE_LIMIT
+                cut = dropping = True
+            data, carry = carry[:end], b"" if dropping else carry[end:]
+            yield self._piece(data, cut)
         if carry:
-            yield self._piece(carry, [])
+            yield self._piece(carry, False)
 
     def _next_bytes(self) -> bytes:
         """Return the next bytes; past ``stop`` only up to the end of the line begun before it."""
@@ -196,7 +227,6 @@ class Pieces:
             data = b""
         self.position += len(data)
         self.read += len(data)
-        self.open_line = not data.endswith(b"\n") if data else self.open_line
         return data
 
     def _skip_begun_line(self) -> None:
@@ -206,12 +236,12 @@ class Pieces:
             if line.endswith(b"\n"):
                 break
 
-    def _piece(self, data: bytes, cut_lines: list[int]) -> Piece:
+    def _piece(self, data: bytes, cut: bool) -> Piece:
         clean = unwrap(data)
-        piece = Piece(clean.data, self._clean, self.line_ends, clean.lines, cut_lines)
-        self.line_ends += data.count(b"\n")
-        self._clean += len(clean.data)
-        return piece
+        base = self._last.base + len(self._last.data) if self._last else 0
+        ends = None if clean.lines is None else data.count(b"\n")
+        self._last = Piece(clean.data, base, self._last, clean.lines, ends, cut)
+        return self._last
 
 
 def _first_end(data: bytes) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from diagnose.engine.reader import suggestion
+from diagnose.facts.training import DERIVED
 from diagnose.model.event import ATTRIBUTES, Nature
 from diagnose.parsers.base import IDENTITY, LineParser, Parser
 from diagnose.parsers.metric_names import ALIASES
@@ -79,7 +80,9 @@ def vocabulary(parsers: Iterable[Parser]) -> Vocabulary:
     """Return the names that parsers declare."""
     events: dict[str, Emitted] = {}
     facts: set[str] = set()
-    metrics = set(ALIASES)
+    metrics = {*ALIASES, "data_share"}
+    for name in DERIVED:
+        events[name] = Emitted({"facts of training"}, None, {Nature.MEASUREMENT})
     for parser in parsers:
         if not isinstance(parser, LineParser):
             for name in parser.emits:

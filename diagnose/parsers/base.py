@@ -11,14 +11,14 @@ knows no rule, prints nothing and keeps no state between sources.
     over together when the end rule or the maximum closes it.
 ``BulkParser``
     A dialect of which files hold millions of lines. Its literals are looked for once per block of
-    64 KiB, and a block that has one is handed over whole.
+    256 KiB, and a block that has one is handed over whole.
 ``FileParser``
     Chosen by a look at the first bytes; gets the whole source (JSON, CSV).
 ``FolderParser``
     Gets the names and sizes in a folder, never the contents (checkpoints).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -29,6 +29,7 @@ from regex import Pattern as Compiled
 from diagnose.ingest.pattern import required_literals
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Line, Measurement, Nature, Value
+from diagnose.parsers.derived import LITERALS
 
 TEXT_LIMIT = 2_000
 """Characters of a line that an event keeps."""
@@ -61,7 +62,7 @@ class Pattern:
         fact: Name of the fact it states with its field ``value``.
         literals: Texts of which each matching line holds at least one; derived from ``regex``
             where empty.
-        once_per_block: Reported at most once in 64 KiB of text: for lines that come by the million
+        once_per_block: Reported at most once in 256 KiB of text: for lines that come by the million
             and of which one is as good as many.
     """
 
@@ -84,7 +85,8 @@ class Pattern:
     @cached_property
     def required(self) -> tuple[str, ...]:
         """Literals of which every matching line holds at least one."""
-        return self.literals or tuple(sorted(required_literals(self.regex)))
+        known = self.literals or LITERALS.get(self.regex)
+        return known if known is not None else tuple(sorted(required_literals(self.regex)))
 
     def match(self, line: Line) -> Event | None:
         """Return the event this line is, or None.
@@ -150,11 +152,15 @@ class BlockParser:
 
 
 class BlockText(Protocol):
-    """64 KiB or so of whole lines, as a bulk parser sees them."""
+    """256 KiB or so of whole lines, as a bulk parser sees them."""
 
     @property
     def data(self) -> bytes:
         """The bytes, cut at line ends."""
+
+    @property
+    def places(self) -> Sequence[int]:
+        """Where in ``data`` the parser's literals end, the first place of each that is there."""
 
     def line_at(self, offset: int) -> Line:
         """Return the line around a byte offset of ``data``, prefixes taken off."""

@@ -144,7 +144,9 @@ def read_site(lines: list[Line]) -> Iterable[Record]:
 
 
 def _error_starts(line: Line) -> bool:
-    return NCCL_ERROR.search(line.text) is not None
+    text = line.text.lstrip()
+    begins = EXPLANATION.match(text) or LAST_ERROR.match(text) or NCCL_ERROR.search(text)
+    return begins is not None
 
 
 def _error_ends(lines: list[Line], following: Line) -> bool:
@@ -154,20 +156,22 @@ def _error_ends(lines: list[Line], following: Line) -> bool:
 
 
 def read_nccl_error(lines: list[Line]) -> Iterable[Record]:
-    """Return the event of a ``NCCL error`` text with its explanation and NCCL's last warning."""
+    """Return the event of a ``NCCL error`` text with its explanation and NCCL's last warning.
+
+    People paste the explanation or the last warning without the line above it.
+    """
     found = NCCL_ERROR.search(lines[0].text)
-    if found is None:
-        return
+    message = found["message"] if found else lines[0].text.strip()
     last = None
-    for line, following in zip(lines[1:], [*lines[2:], None], strict=True):
+    for number, line in enumerate(lines):
         if match := LAST_ERROR.match(line.text):
-            last = match["text"] or (following.text if following else None)
+            last = match["text"] or next((one.text for one in lines[number + 1 :]), None)
     named = next((one[1] for line in lines if (one := EXPLANATION.search(line.text))), None)
-    by_text = (name for words, name in RESULTS.items() if words in found["message"])
+    by_text = (name for words, name in RESULTS.items() if words in message)
     fields: dict[str, Value] = {
         "kind": named or next(by_text, None),
-        "message": found["message"],
-        "nccl_version": found["version"],
+        "message": message,
+        "nccl_version": found["version"] if found else None,
         "last_error": last.strip() if last else None,
     }
     event = make_event(
@@ -375,7 +379,17 @@ PARSERS = (
     BlockParser(
         name="c10d-nccl-error",
         title="NCCL errors as PyTorch raises them, with NCCL's last warning",
-        opens=("NCCL error in: ", "NCCL error: "),
+        opens=(
+            "NCCL error in: ",
+            "NCCL error: ",
+            "Last error:",
+            "ncclUnhandledCudaError: ",
+            "ncclSystemError: ",
+            "ncclInternalError: ",
+            "ncclInvalidArgument: ",
+            "ncclInvalidUsage: ",
+            "ncclRemoteError: ",
+        ),
         starts=_error_starts,
         ends=_error_ends,
         read=read_nccl_error,

@@ -15,13 +15,13 @@ marker (DCP's ``.metadata``, Hugging Face's ``trainer_state.json``, the ``latest
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import product
 from statistics import median
 from typing import Literal
 
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers.base import FolderParser
+from diagnose.parsers.checkpoint_names import RNG, expected_names
 
 Layout = Literal["dcp", "deepspeed", "megatron", "hf", "verl", "nemo", "orbax", "torch"]
 
@@ -34,17 +34,11 @@ WANTED = re.compile(
     r")$"
 )
 DATA = re.compile(r"\.(?:distcp|pt|pth|ckpt|bin|safetensors)$")
+UNNAMED = re.compile(r"__\d+_\d+\.distcp$|\.metadata(?:\.tmp)?$|-\d{5}-of-\d{5}\.\w+$")
+"""Files that make their folder a checkpoint though its name states no step."""
+
 POINTERS = ("latest", "latest_checkpointed_iteration.txt")
 
-DCP_FILE = re.compile(r"__\d+_\d+\.distcp$")
-ZERO_FILE = re.compile(
-    r"zero_pp_rank_(?P<dp>\d+)_mp_rank_(?P<mp>\d+)_(?P<kind>model|optim)_states\.pt$"
-)
-MODEL_STATES = re.compile(r"(?:^|/)mp_rank_(\d+)_model_states\.pt$")
-MEGATRON_FILE = re.compile(r"(?:^|/)mp_rank_(\d+(?:_\d+)*)/([^/]+)$")
-OF = re.compile(r"^(.*?)-(\d{5})-of-(\d{5})(\..*)$")
-RNG = re.compile(r"(?:^|/)rng_state_(\d+)\.pth$")
-WORLD = re.compile(r"_world_size_(\d+)_rank_(\d+)\.pt$")
 
 LISTED = 50
 """Missing files that an event names; it counts all."""
@@ -65,6 +59,11 @@ class Checkpoint:
     path: str
     step: int | None
     files: dict[str, Entry] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """Path as events name it."""
+        return self.path or "."
 
     @property
     def parent(self) -> str:
@@ -89,7 +88,9 @@ def read(folder: str, entries: list[Entry]) -> Iterator[Event]:
         for event in _file_events(entry):
             damaged.add(entry.name)
             yield event
-    checkpoints = _checkpoints(entries)
+        if entry.name.endswith("-unfinished"):  # NeMo puts its marker beside the checkpoint
+            yield _unfinished(entry.name.removesuffix("-unfinished"), None, entry.name)
+    checkpoints = _checkpoints(folder, entries)
     pointers = [e for e in entries if e.name.rpartition("/")[2] in POINTERS]
     missing = {point.path: _missing(point, checkpoints) for point in checkpoints}
     state: dict[str, bool | None] = {}
@@ -106,9 +107,9 @@ def read(folder: str, entries: list[Entry]) -> Iterator[Event]:
         ]
         if whole:
             newest = max(whole, key=lambda point: point.step or 0)
-            fields: dict[str, Value] = {"step": newest.step, "path": newest.path}
-            text = f"{newest.path}: newest complete checkpoint, step {newest.step}"
-            yield _event("ckpt.newest_complete", Nature.MEASUREMENT, newest.path, 0, text, fields)
+            fields: dict[str, Value] = {"step": newest.step, "path": newest.shown}
+            text = f"{newest.shown}: newest complete checkpoint, step {newest.step}"
+            yield _event("ckpt.newest_complete", Nature.MEASUREMENT, newest.shown, 0, text, fields)
 
 
 def _event(
@@ -119,14 +120,18 @@ def _event(
     )
 
 
-def _checkpoints(entries: list[Entry]) -> list[Checkpoint]:
+def _checkpoints(folder: str, entries: list[Entry]) -> list[Checkpoint]:
+    """Group files by checkpoint; the input folder itself may be one."""
     found: dict[str, Checkpoint] = {}
+    own = STEP.search(folder.rstrip("/") + "/")
     for entry in entries:
         step = STEP.search(entry.name)
         if step:
             path = entry.name[: step.end()]
             number = int(step[1])
-        elif DCP_FILE.search(entry.name) or entry.name.endswith((".metadata", ".metadata.tmp")):
+        elif own:
+            path, number = "", int(own[1])
+        elif UNNAMED.search(entry.name):
             path, number = entry.name.rpartition("/")[0], None
         else:
             continue
@@ -141,7 +146,9 @@ def layout_of(point: Checkpoint) -> Layout:
     names = "\n".join(point.files)
     if ".distcp" in names or re.search(r"(?:^|/)\.metadata(?:\.tmp)?$", names, re.MULTILINE):
         return "nemo" if "weights/" in names else "dcp"
-    if re.search(r"(?:^|/)checkpoint-\d+$", point.path) and "_states.pt" not in names:
+    if "_states.pt" not in names and (
+        re.search(r"(?:^|/)checkpoint-\d+$", point.path) or "trainer_state.json" in point.files
+    ):
         return "hf"
     if "_states.pt" in names:
         return "hf" if "trainer_state.json" in names else "deepspeed"
@@ -157,7 +164,7 @@ def layout_of(point: Checkpoint) -> Layout:
 def _missing(point: Checkpoint, checkpoints: list[Checkpoint]) -> list[str]:
     """Return the files that numbering or the other steps say should be there."""
     names = set(point.files)
-    expected = _numbered(names)
+    expected = expected_names(names)
     others = [
         {_stepless(name, p) for name in p.files}
         for p in checkpoints
@@ -181,52 +188,6 @@ def _marked(point: Checkpoint) -> bool:
     return layout_of(point) != "dcp" or ".metadata" in names
 
 
-def _numbered(names: set[str]) -> set[str]:
-    expected: set[str] = set()
-    zero = {name: found for name in names if (found := ZERO_FILE.search(name))}
-    if zero:
-        data = max(int(found["dp"]) for found in zero.values()) + 1
-        model = max(int(found["mp"]) for found in zero.values()) + 1
-        heads = {(name[: found.start()], found["kind"]) for name, found in zero.items()}
-        for (head, kind), dp, mp in product(heads, range(data), range(model)):
-            expected.add(f"{head}zero_pp_rank_{dp}_mp_rank_{mp:02d}_{kind}_states.pt")
-    for name in names:
-        if found := MODEL_STATES.search(name):
-            head = name[: found.start(1)]
-            ranks = (f"{head}{n:02d}_model_states.pt" for n in range(int(found[1])))
-            expected.update(ranks)
-        elif found := OF.match(name):
-            head, total, end = found[1], int(found[3]), found[4]
-            if total <= 10_000:
-                expected.update(f"{head}-{n:05d}-of-{total:05d}{end}" for n in range(1, total + 1))
-        elif found := RNG.search(name):
-            head = name[: found.start(1)]
-            expected.update(f"{head}{n}.pth" for n in range(min(int(found[1]), 100_000)))
-        elif found := WORLD.search(name):
-            head, world = name[: found.start(2)], min(int(found[1]), 100_000)
-            expected.update(f"{head}{n}.pt" for n in range(world))
-    return expected | _megatron(names)
-
-
-def _megatron(names: set[str]) -> set[str]:
-    places: dict[str, set[tuple[str, ...]]] = {}
-    heads: dict[str, str] = {}
-    for name in names:
-        if found := MEGATRON_FILE.search(name):
-            places.setdefault(found[2], set()).add(tuple(found[1].split("_")))
-            heads[found[2]] = name[: found.start(1)]
-    expected: set[str] = set()
-    for file, ranks in places.items():
-        widths = [len(part) for part in next(iter(ranks))]
-        if any(len(rank) != len(widths) for rank in ranks):
-            continue
-        ends = [max(int(rank[i]) for rank in ranks) + 1 for i in range(len(widths))]
-        for numbers in product(*(range(min(end, 1000)) for end in ends)):
-            place = "_".join(f"{n:0{w}d}" for n, w in zip(numbers, widths, strict=True))
-            expected.add(f"{heads[file]}{place}/{file}")
-    return expected
-
-
 def _complete(point: Checkpoint, missing: bool, broken: bool, pointed: int | None) -> bool | None:
     layout, names = layout_of(point), point.files
     if missing or broken or any(name.endswith((".metadata.tmp", "-unfinished")) for name in names):
@@ -247,7 +208,7 @@ def _checkpoint_events(
     layout, names = layout_of(point), point.files
     size = sum(entry.size for entry in names.values())
     fields: dict[str, Value] = {
-        "path": point.path,
+        "path": point.shown,
         "layout": layout,
         "step": point.step,
         "files": len(names),
@@ -259,23 +220,27 @@ def _checkpoint_events(
         "rng_files": sum(RNG.search(name) is not None for name in names),
     }
     state = {True: "complete", False: "not complete", None: "completeness unknown"}[complete]
-    text = f"{point.path}: {layout} checkpoint, {len(names)} files, {size} bytes, {state}"
-    yield _event("ckpt.folder", Nature.MEASUREMENT, point.path, 0, text, fields)
+    text = f"{point.shown}: {layout} checkpoint, {len(names)} files, {size} bytes, {state}"
+    yield _event("ckpt.folder", Nature.MEASUREMENT, point.shown, 0, text, fields)
     if missing:
         holes: dict[str, Value] = {
-            "path": point.path,
+            "path": point.shown,
             "step": point.step,
             "layout": layout,
             "missing": [*missing[:LISTED]],
             "count": len(missing),
             "expected": len(names) + len(missing),
         }
-        text = f"{point.path}: {len(missing)} files missing, first {missing[0]}"
-        yield _event("ckpt.missing_shards", Nature.ERROR, point.path, 0, text, holes)
+        text = f"{point.shown}: {len(missing)} files missing, first {missing[0]}"
+        yield _event("ckpt.missing_shards", Nature.ERROR, point.shown, 0, text, holes)
     if marker := _marker(layout, names):
-        text = f"{point.path}: save not finished ({marker})"
-        unfinished: dict[str, Value] = {"path": point.path, "step": point.step, "marker": marker}
-        yield _event("ckpt.marker_incomplete", Nature.ERROR, point.path, 0, text, unfinished)
+        yield _unfinished(point.shown, point.step, marker)
+
+
+def _unfinished(path: str, step: int | None, marker: str) -> Event:
+    fields: dict[str, Value] = {"path": path, "step": step, "marker": marker}
+    text = f"{path}: save not finished ({marker})"
+    return _event("ckpt.marker_incomplete", Nature.ERROR, path, 0, text, fields)
 
 
 def _has(layout: Layout, names: dict[str, Entry], regex: str) -> bool | None:
@@ -287,7 +252,7 @@ def _has(layout: Layout, names: dict[str, Entry], regex: str) -> bool | None:
 
 def _marker(layout: Layout, names: dict[str, Entry]) -> str | None:
     for name in names:
-        if name.endswith((".metadata.tmp", "-unfinished")):
+        if name.endswith(".metadata.tmp"):
             return name
     if layout == "dcp" and ".metadata" not in names:
         return "no .metadata"

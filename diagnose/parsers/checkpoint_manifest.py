@@ -1,8 +1,7 @@
 """The framework-neutral checkpoint manifest, ``checkpoint_manifest.json`` or ``.yaml``, version 1.
 
-A save hook writes it beside a checkpoint; ``docs/checkpoints.md`` describes it. Of a field of the
-state ``false`` means known to be missing, ``null`` not applicable, absent unknown; the last two
-become None.
+A save hook writes it beside a checkpoint. Of a field of the state ``false`` means known to be
+missing, ``null`` not applicable, absent unknown; the last two become None.
 
 *Empty*: an empty file is invalid. *Cut off*: a file that is no whole JSON or YAML object is invalid.
 """

@@ -1,7 +1,7 @@
 """Keeping what the parsers say in bounded memory, with exact counts.
 
-Of one event name and writer the first ``KEPT`` records are kept; the newest stands for all that
-came after them and carries their number. Series over ``POINTS`` points are thinned by halves.
+Of one event name and writer the first records are kept; the newest stands for all that came after
+them and carries their number. Series over ``POINTS`` points are thinned by halves.
 """
 
 import math
@@ -12,7 +12,12 @@ from diagnose.model.event import Event, Measurement, Points
 from diagnose.parsers.base import Record
 
 KEPT = 64
-"""Records kept of one event name, source and rank."""
+"""Records kept of one event name, source and writer (rank, host, process, communicator, variable)."""
+
+CROWD = 16_384
+"""Records of one name and source, of whomever, from which on each writer keeps fewer."""
+
+KEPT_IN_CROWD = 2
 
 POINTS = 200_000
 """Points kept of one metric and writer."""
@@ -25,6 +30,17 @@ class _Kept:
 
 
 @dataclass(slots=True)
+class _Series:
+    points: Points
+    seen: int = 0
+    stride: int = 1
+
+
+Writer = tuple[int | None, str | None, int]
+"""Rank, host and attempt."""
+
+
+@dataclass(slots=True)
 class Collector:
     """What came out of one source.
 
@@ -33,9 +49,9 @@ class Collector:
     """
 
     file: str
-    _events: dict[tuple[str, int | None, str | None], _Kept] = field(default_factory=dict)
-    _points: dict[tuple[str, int | None, str | None, int], Points] = field(default_factory=dict)
-    _strides: dict[tuple[str, int | None, str | None, int], list[int]] = field(default_factory=dict)
+    _events: dict[tuple[object, ...], _Kept] = field(default_factory=dict)
+    _held: dict[str, int] = field(default_factory=dict)
+    _points: dict[Writer, dict[str, _Series]] = field(default_factory=dict)
     notes: dict[str, int] = field(default_factory=dict)
 
     def add(self, record: Record) -> None:
@@ -60,22 +76,34 @@ class Collector:
 
     def points(self) -> list[Points]:
         """Return the series, by metric and writer."""
-        return [points for _, points in sorted(self._points.items(), key=lambda item: repr(item[0]))]
+        found = [kept.points for metrics in self._points.values() for kept in metrics.values()]
+        return sorted(found, key=lambda one: (one.metric, one.lines[0] if one.lines else 0))
 
     def truncated(self) -> list[dict[str, Any]]:
         """Return what was capped, cut or unreadable, and how much of it."""
+        dropped: dict[str, int] = {}
+        for entry in self._events.values():
+            if entry.newest is not None and entry.newest.count > 1:
+                name = entry.newest.name
+                dropped[name] = dropped.get(name, 0) + entry.newest.count - 1
         capped = [
-            {"file": self.file, "what": f"{name}: kept {KEPT} and the last", "count": entry.newest.count}
-            for (name, *_), entry in self._events.items()
-            if entry.newest is not None and entry.newest.count > 1
+            {"file": self.file, "what": f"{name}: counted, not kept", "count": count}
+            for name, count in dropped.items()
         ]
         noted = [{"file": self.file, "what": what, "count": n} for what, n in self.notes.items()]
         return capped + noted
 
     def _add_event(self, event: Event) -> None:
-        kept = self._events.setdefault((event.name, event.rank, event.host), _Kept())
-        if len(kept.first) < KEPT and kept.newest is None:
+        subject = event.fields.get("name") or event.fields.get("comm")
+        key = (event.name, event.rank, event.host, event.pid, event.communicator, subject)
+        kept = self._events.get(key)
+        if kept is None:
+            kept = self._events[key] = _Kept()
+        held = self._held.get(event.name, 0)
+        room = KEPT if held < CROWD else KEPT_IN_CROWD
+        if len(kept.first) < room and kept.newest is None:
             kept.first.append(event)
+            self._held[event.name] = held + 1
             return
         if kept.newest is not None:
             event.count += kept.newest.count
@@ -83,31 +111,31 @@ class Collector:
 
     def _add_measurement(self, record: Measurement) -> None:
         line = record.line
+        writer = (line.rank, line.host, line.attempt)
+        metrics = self._points.setdefault(writer, {})
+        step = math.nan if record.step is None else record.step
+        time = math.nan if line.time is None else line.time
         for metric, value in record.values.items():
-            key = (metric, line.rank, line.host, line.attempt)
-            points = self._points.get(key)
-            if points is None:
-                points = self._points[key] = Points(
-                    metric=metric,
-                    file=self.file,
-                    rank=line.rank,
-                    host=line.host,
-                    attempt=line.attempt,
-                )
-                self._strides[key] = [1, 0]
-            stride = self._strides[key]
-            stride[1] += 1
+            kept = metrics.get(metric)
+            if kept is None:
+                kept = metrics[metric] = _Series(self._new_points(metric, writer))
+            kept.seen += 1
             # A value that is not a number is what one looks for: never thinned away.
-            if stride[1] % stride[0] and math.isfinite(value):
+            if kept.stride > 1 and kept.seen % kept.stride and math.isfinite(value):
                 continue
-            points.steps.append(math.nan if record.step is None else record.step)
-            points.times.append(math.nan if line.time is None else line.time)
+            points = kept.points
+            points.steps.append(step)
+            points.times.append(time)
             points.values.append(value)
             points.lines.append(line.number)
             if len(points.values) >= POINTS:
                 _halve(points)
-                stride[0] *= 2
+                kept.stride *= 2
                 self.note(f"series {metric}: every second point left out")
+
+    def _new_points(self, metric: str, writer: Writer) -> Points:
+        rank, host, attempt = writer
+        return Points(metric=metric, file=self.file, rank=rank, host=host, attempt=attempt)
 
     def absorb(
         self,
@@ -131,16 +159,11 @@ class Collector:
             event.end_line += line_offset
             self._add_event(event)
         for chunk in points:
-            key = (chunk.metric, chunk.rank, chunk.host, chunk.attempt)
-            whole = self._points.get(key)
-            if whole is None:
-                whole = self._points[key] = Points(
-                    metric=chunk.metric,
-                    file=self.file,
-                    rank=chunk.rank,
-                    host=chunk.host,
-                    attempt=chunk.attempt,
-                )
+            writer = (chunk.rank, chunk.host, chunk.attempt)
+            metrics = self._points.setdefault(writer, {})
+            if chunk.metric not in metrics:
+                metrics[chunk.metric] = _Series(self._new_points(chunk.metric, writer))
+            whole = metrics[chunk.metric].points
             whole.steps.extend(chunk.steps)
             whole.times.extend(chunk.times)
             whole.values.extend(chunk.values)

@@ -68,7 +68,7 @@ PATTERNS = (
     ),
     Pattern(
         event="launcher.kill",
-        regex=r"\[launch\.py:\d+:sigkill_handler\] (?:Killing subprocess|Main process received \w+, exiting)(?: (?P<pid>\d+))?",
+        regex=r"Killing subprocess (?P<pid>\d+)",
         nature=Nature.TEARDOWN,
         source="DeepSpeed 0.3 to 0.18, launcher/launch.py",
         sample="node-07: [2025-05-01 11:12:35,123] [INFO] [launch.py:316:sigkill_handler] Killing subprocess 26024",

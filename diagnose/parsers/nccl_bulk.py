@@ -6,7 +6,7 @@ Samples::
     node-07:4121:4388 [3] NCCL INFO AllReduce: opCount 1a sendbuff 0x7f01 recvbuff 0x7f02 count 1024 datatype 7 op 0 root 0 comm 0x55d0 [nranks=8] stream 0x56a1
 
 Both come by the million (``NCCL_DEBUG_SUBSYS=COLL`` prints each call), so a block is sampled: of the
-channels one line for each transport and writer, of the collectives the last call of each communicator
+channels a few lines for each transport, of the collectives the last call of each communicator
 and writer. ``opCount`` is hexadecimal and counts per communicator; ``comm`` is a pointer that means
 nothing outside its process. A call is not a completion. The numbers at a channel are ranks within the communicator.
 
@@ -15,7 +15,7 @@ so a job that never came so far has none. Cut off: a call without its ``comm`` i
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers.base import BlockText, BulkParser, make_event
@@ -23,8 +23,17 @@ from diagnose.parsers.base import BlockText, BulkParser, make_event
 RECORDS = 64
 """Records of one block at most."""
 
-LOOKS = 128
-"""Calls of one block looked at, from its end; the next blocks show the writers that this misses."""
+SMALL = 64 << 10
+"""Bytes up to which a block is read line by line; a snippet of many writers is no larger."""
+
+STRIDE = 64 << 10
+"""Bytes between the channel lines looked at in a larger block."""
+
+LOOKS = 8
+"""Calls in a row without a new communicator or writer, after which a larger block is left."""
+
+VIA_LENGTH = 160
+"""Bytes behind the literal in which the rest of a channel line stands."""
 
 VIA = re.compile(
     rb" via (?P<transport>NET/[^/\r\n]{1,40}|P2P/[A-Za-z]+|SHM|direct shared memory|COLLNET/\w+)"
@@ -45,22 +54,35 @@ CALL = re.compile(
 
 
 def read_channels(block: BlockText) -> Iterable[Event]:
-    """Return an event for each transport that a writer uses in the block."""
+    """Return an event for each transport that a writer of the sample uses."""
     data = block.data
     seen: set[tuple[bytes, bytes, bool]] = set()
-    for found in VIA.finditer(data):
-        place = found.start()
-        key = (_writer(data, place), found["transport"], b"/GDRDMA" in found["rest"])
+    for place in _sample(block):
+        start = data.rfind(b"\n", 0, place) + 1
+        found = VIA.search(data, start, place + VIA_LENGTH)
+        if found is None:
+            continue
+        key = (_writer(data, found.start()), found["transport"], b"/GDRDMA" in found["rest"])
         if key in seen:
             continue
         seen.add(key)
-        edge = EDGE.search(data, max(data.rfind(b"\n", 0, place) + 1, place - 80), place)
-        if edge is not None:
-            yield make_event(
-                "nccl.channel", Nature.SETTING, block.line_at(place), _edge(edge, found)
-            )
-        if len(seen) >= RECORDS:
+        if len(seen) > RECORDS:
             return
+        edge = EDGE.search(data, max(start, found.start() - 80), found.start())
+        if edge is not None:
+            line = block.line_at(found.start())
+            yield make_event("nccl.channel", Nature.SETTING, line, _edge(edge, found))
+
+
+def _sample(block: BlockText) -> Iterator[int]:
+    """Yield the places of each literal that the block holds, of a larger block a few of them."""
+    data = block.data
+    stride = 0 if len(data) <= SMALL else STRIDE
+    for place in block.places:
+        literal = b" via " + data[data.rfind(b" via ", 0, place) + 5 : place]
+        while place >= 0:
+            yield place
+            place = data.find(literal, place + stride)
 
 
 def _edge(edge: re.Match[bytes], via: re.Match[bytes]) -> dict[str, Value]:
@@ -87,7 +109,10 @@ def read_collectives(block: BlockText) -> Iterable[Event]:
     seen: set[tuple[bytes, bytes]] = set()
     events = []
     end = len(data)
-    for _ in range(LOOKS):
+    looks = 0
+    most = len(data) if len(data) <= SMALL else LOOKS
+    while looks < most:
+        looks += 1
         place = data.rfind(b": opCount ", 0, end)
         if place < 0 or len(seen) >= RECORDS:
             break
@@ -101,6 +126,7 @@ def read_collectives(block: BlockText) -> Iterable[Event]:
             continue
         key = (_writer(data, place), found["comm"])
         if key not in seen:
+            looks = 0
             seen.add(key)
             events.append(
                 make_event(
@@ -135,7 +161,7 @@ PARSERS = (
     BulkParser(
         name="nccl-channels",
         title="Transports of NCCL channels: P2P, SHM, NET/IB, NET/Socket",
-        opens=(" via P2P/", " via SHM", " via NET/", " via direct shared memory", " via COLLNET/"),
+        opens=MARKS,
         read=read_channels,
         emits=("nccl.channel",),
         sample="node-07:4121:4388 [3] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/0/GDRDMA",

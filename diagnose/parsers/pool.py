@@ -65,7 +65,7 @@ class Part:
 
 def read_all(
     sources: Sequence[Source],
-    parsers: Iterable[Parser],
+    reader: Reader,
     *,
     wants: Callable[[str], bool],
     jobs: int | None = None,
@@ -75,7 +75,7 @@ def read_all(
 
     Args:
         sources: In the order of the report.
-        parsers: All kinds.
+        reader: All parsers.
         wants: Whether an archive member that is not text belongs to a folder parser.
         jobs: Worker processes; None takes the cores this process may use.
         progress: Told the bytes done and in all, now and then.
@@ -83,7 +83,6 @@ def read_all(
     Returns:
         What was read, and the archive members that folder parsers want.
     """
-    reader = Reader(parsers)
     units = [unit for source in sources for unit in _units(source)]
     total = sum(source.size for source in sources)
     parts = _run(units, reader, wants, jobs or _cores(), total, progress)
@@ -246,7 +245,7 @@ def _read_stream(
         summary = part.summary
         summary.first_time, summary.last_time = edges.first_time, edges.last_time
         summary.clock = edges.clock
-    part.summary.bytes, part.summary.lines = pieces.read, pieces.line_ends + pieces.open_line
+    part.summary.bytes, part.summary.lines = pieces.read, pieces.lines
     part.events, part.points, part.notes = into.events(), into.points(), into.notes
     return part
 

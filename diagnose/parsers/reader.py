@@ -99,9 +99,11 @@ class Reader:
             reading = PieceReader(self, name, identity, piece, upcoming, into, consumed)
             if last is None:
                 edges.first_time, edges.clock = reading.stamp(reading.first_lines())
-            for number in piece.cut_lines:
-                into.note(f"line {number} is over 1 MiB; the rest of it was left out")
             reading.read()
+            if piece.cut:
+                number = piece.line_number(len(piece.data))
+                into.note(f"line {number} is over 1 MiB; the rest of it was left out")
+            piece.next_line()  # Settled here, so that no chain of pieces stays in memory.
             consumed = reading.still_open(consumed)
             last = piece
         if last is not None:
@@ -168,7 +170,7 @@ class PieceReader:
         view = memoryview(self.piece.data)
         for start, stop in self.piece.blocks():
             wanted: dict[tuple[int, int], tuple[int, dict[int, Route]]] = {}
-            bulk: dict[str, BulkParser] = {}
+            bulk: dict[str, tuple[BulkParser, list[int]]] = {}
             line_end = -1
             for end, number in self.reader.matcher.places(view[start:stop]):
                 place = start + end
@@ -179,11 +181,12 @@ class PieceReader:
                 key = (line_start, line_start if fits else place // (WINDOW // 2) * (WINDOW // 2))
                 for route in self.reader.routes[number]:
                     if isinstance(route.parser, BulkParser):
-                        bulk[route.parser.name] = route.parser
+                        bulk.setdefault(route.parser.name, (route.parser, []))[1].append(end)
                     else:
                         wanted.setdefault(key, (line_end, {}))[1][id(route)] = route
-            for parser in bulk.values():
-                block = PieceBlock(self, start, self.piece.data[start:stop])
+            data = self.piece.data[start:stop] if bulk else b""
+            for parser, places in bulk.values():
+                block = PieceBlock(self, start, data, places)
                 _collect(parser.read(block), self.into, parser.name)
             for (line_start, window), (line_end, routes) in wanted.items():
                 self._read_line(line_start, window, line_end, list(routes.values()))
@@ -268,9 +271,15 @@ class PieceReader:
         lines = [line]
         consumed.add(self.piece.base + start)
         writer = _writer(line)
+        # Some programs put their prefix on the first line of a record alone; bare lines right
+        # behind it are its own, later ones may be anybody's.
+        bare_allowed = line.text != line.raw
         for at, following in self._following(end):
-            if _writer(following) != writer:
-                continue
+            bare = following.text == following.raw
+            if not (bare and bare_allowed):
+                bare_allowed = False
+                if _writer(following) != writer:
+                    continue
             if parser.ends(lines, following):
                 break
             lines.append(following)
@@ -300,6 +309,7 @@ class PieceBlock:
     _piece: PieceReader
     _start: int
     data: bytes
+    places: list[int]
 
     def line_at(self, offset: int) -> Line:
         """Return the line around a byte offset of ``data``."""

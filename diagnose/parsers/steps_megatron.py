@@ -8,8 +8,9 @@ rank 0, so a folder of the first node alone has no iteration lines.
 *Empty*: the last rank's log is not there, or no interval was completed. *Cut off*: a record
 without ``iteration N/ M |`` is not read; one cut later gives the columns that are whole.
 
-Three columns mislead. A loss of NaN makes its column disappear (``avg >= 0`` fails), so a missing
-loss with nothing skipped is a NaN. ``grad norm: 0.000`` means not computed in old versions and in
+Three columns mislead. A loss of NaN makes its column disappear (``avg >= 0`` fails), so in bf16
+(loss scale 1) a missing loss with nothing skipped is a NaN; in fp16 forks that count no skips it is
+an overflow where the loss scale fell. ``grad norm: 0.000`` means not computed in old versions and in
 pipeline forks, and is left out. ``elapsed time per iteration`` has its unit in the label.
 """
 
@@ -19,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 
-from diagnose.model.event import Event, Measurement, Nature
+from diagnose.model.event import Event, Measurement, Nature, Value
 from diagnose.parsers.base import BlockText, BulkParser, make_event
 from diagnose.parsers.metric_names import nan_event, number, numbers, with_nan_events
 
@@ -92,6 +93,7 @@ ONE_TIMER = re.compile(rb"([\w/-]+): ([\d.]+)")
 def read(block: BlockText) -> Iterator[Event | Measurement]:
     """Read iteration lines, the events in them, and validation lines."""
     loss_seen = nan_seen = False
+    scale: float | None = None
     anchors = list(ITERATION.finditer(block.data))
     for found, following in zip_longest(anchors, anchors[1:]):
         end = block.data.find(b"\n", found.end())
@@ -107,8 +109,9 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
         if not nan_seen and (event := _nan(record, loss_seen)):
             nan_seen = True
             yield event
-        if record.values.get("skipped_steps"):
-            yield _skipped(record)
+        if _overflowed(record, scale):
+            yield _overflow(record, scale)
+        scale = record.values.get("loss_scale", scale)
     for found in VALIDATION.finditer(block.data):
         if loss := numbers({"validation_loss": found[2]}):
             yield Measurement(block.line_at(found.start()), float(found[1]), loss)
@@ -141,15 +144,26 @@ def _nan(record: Measurement, loss_seen: bool) -> Event | None:
         return nan_event(record, "loss", loss)
     norm = values.get("grad_norm", 0.0)
     whole = values.get("nan_steps") == 0 and values.get("skipped_steps") == 0
-    if whole and "loss" not in values and "loss_scale" in values and (loss_seen or norm != norm):
+    if not whole or "loss" in values:
+        return None
+    if norm != norm or (loss_seen and values.get("loss_scale") == 1):
         return nan_event(record, hidden=True)
     return None
 
 
-def _skipped(record: Measurement) -> Event:
-    fields = {
+def _overflowed(record: Measurement, scale: float | None) -> bool:
+    values = record.values
+    if values.get("skipped_steps"):
+        return True
+    fell = scale is not None and values.get("loss_scale", scale) < scale
+    return fell and "loss" not in values and values.get("skipped_steps") == 0
+
+
+def _overflow(record: Measurement, scale: float | None) -> Event:
+    fields: dict[str, Value] = {
         "step": int(record.step or 0),
         "skipped": int(record.values["skipped_steps"]),
+        "scale": scale,
         "new_scale": record.values.get("loss_scale"),
     }
     return make_event("train.overflow", Nature.EFFECT, record.line, fields)
@@ -268,7 +282,7 @@ PARSERS = (
         title="Megatron-LM timers across ranks",
         opens=("across ranks (ms)", "time (ms) |"),
         read=read_timers,
-        emits=(*dict.fromkeys(TIMERS.values()),),
+        emits=tuple(f"{m}{end}" for m in dict.fromkeys(TIMERS.values()) for end in ("", "_min")),
         sample="(min, max) time across ranks (ms):\n    forward-compute ................................: (5401.22, 5988.10)\n    optimizer ......................................: (150.04, 151.77)\n",
     ),
     BulkParser(
@@ -276,7 +290,7 @@ PARSERS = (
         title="NeMo 2 progress lines",
         opens=("Training epoch ",),
         read=read_nemo,
-        emits=(*NEMO_COLUMNS.values(), "epoch", "train.nan_loss"),
+        emits=(*NEMO_COLUMNS.values(), "epoch", "train.nan_loss", "train.nan_gradient"),
         sample="Training epoch 0, iteration 199/999 | lr: 0.0002998 | global_batch_size: 512 | global_step: 199 | reduced_train_loss: 5.812 | train_step_timing in s: 8.614 | consumed_samples: 102400\n",
     ),
     BulkParser(

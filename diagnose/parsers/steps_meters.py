@@ -98,7 +98,7 @@ PARSERS = (
         opens=("Epoch: [", "Train: ", "total_loss: ", "Epoch(train)", "Iter(train)"),
         read=read,
         emits=("step_time", "data_time", "loss", "learning_rate", "grad_norm", "samples_per_s",
-               "memory_peak", "epoch", "train.nan_loss"),
+               "memory_peak", "epoch", "train.nan_loss", "train.nan_gradient"),
         sample="Epoch: [2][140/5005]\tTime 0.412 (0.437)\tData 0.006 (0.021)\tLoss 4.1021 (4.2310)\tPrec@1 21.484 (19.770)\n",
     ),
 )  # fmt: skip

@@ -185,7 +185,7 @@ PARSERS = (
         opens=("memory: ",),
         read=read_titan,
         emits=("loss", "validation_loss", "grad_norm", "memory_reserved", "tokens_per_s_gpu",
-               "tflops", "mfu", "train.nan_loss"),
+               "tflops", "mfu", "train.nan_loss", "train.nan_gradient"),
         sample="[titan] 2026-01-05 10:00:00,123 - root - INFO - step: 10  loss:  8.12345  grad_norm:  1.2345  memory: 45.67GiB(57.70%)  tps: 7,123  tflops: 412.34  mfu: 41.69%\n",
     ),
     BulkParser(
@@ -202,7 +202,7 @@ PARSERS = (
         opens=("per_step_time: ", "global_step: ", "global step ", "avg_batch_cost: "),
         read=read_asia,
         emits=("loss", "step_time", "data_time", "learning_rate", "loss_scale", "grad_norm",
-               "tokens_per_s_gpu", "tflops", "train.nan_loss"),
+               "tokens_per_s_gpu", "tflops", "train.nan_loss", "train.nan_gradient"),
         sample="2026-01-05 10:00:02,108 - [mindformers/core/callback/callback.py:529] - INFO - { Epoch:[  1/  2], step:[    2/ 6500], loss: 10.633, per_step_time: 1752ms, lr: 1e-05, overflow cond: False, loss_scale: 1.0, global_norm: [1.508834], train_throughput_per_npu: 170.738T\n",
     ),
     BulkParser(
@@ -211,7 +211,7 @@ PARSERS = (
         opens=("loss", "Loss"),
         read=read_plain,
         emits=("loss", "step_time", "grad_norm", "learning_rate", "tokens_per_s",
-               "tokens_per_s_gpu", "loss_scale", "mfu", "train.nan_loss"),
+               "tokens_per_s_gpu", "loss_scale", "mfu", "train.nan_loss", "train.nan_gradient"),
         sample="step    12 | loss: 7.2551 | lr 2.1e-05 | norm: 1.82 | dt: 338.02ms | tok/sec: 155117\n",
     ),
 )  # fmt: skip

@@ -213,7 +213,7 @@ PARSERS = (
         read=read_fairseq,
         emits=(
             "loss", "learning_rate", "grad_norm", "loss_scale", "tokens_per_s", "step_time",
-            "validation_loss", "train.nan_loss",
+            "validation_loss", "train.nan_loss", "train.nan_gradient",
         ),
         sample="2026-01-05 10:00:00 | INFO | train_inner | epoch 001:    400 / 3251 loss=7.412, ppl=170.3, wps=91234, ups=0.41, num_updates=400, lr=0.00012, gnorm=1.21, loss_scale=16\n",
     ),

@@ -21,7 +21,6 @@ from diagnose.render.blocks import (
 )
 from diagnose.render.who import culprits
 from diagnose.render.words import Language, phrase
-from diagnose.templates import ranges
 
 PROOFS = 3
 """Places shown for one finding unless all are asked for."""
@@ -52,8 +51,16 @@ def outline(report: ReportData, *, lang: Language = "en", verbose: bool = False)
 
 
 def leading(report: ReportData) -> list[Finding]:
-    """Return the findings that are the answer: the roots that are not suppressed."""
-    return [item for item in report.findings if item.role == "root" and item.suppressed is None]
+    """Return the findings that are the answer: the roots.
+
+    Where nothing is sure enough to be a root, the first symptoms stand in for it. Suppressed
+    findings never lead.
+    """
+    counted = [finding for finding in report.findings if finding.suppressed is None]
+    roots = [finding for finding in counted if finding.role == "root"]
+    if roots or report.verdict != "symptoms-only":
+        return roots
+    return [finding for finding in counted if finding.role == "contributing"][:ENTRIES]
 
 
 def _opening(report: ReportData, answers: Sequence[Finding], lang: Language) -> Iterator[Block]:
@@ -119,7 +126,7 @@ def _how_sure(finding: Finding, lang: Language) -> str:
     )
     parts = [phrase(lang, word, confidence=finding.confidence), kind]
     if finding.symptoms:
-        parts.append(phrase(lang, "symptoms", numbers=ranges(finding.symptoms)))
+        parts.append(phrase(lang, "symptoms", numbers=", ".join(map(str, finding.symptoms))))
     return "; ".join(parts)
 
 

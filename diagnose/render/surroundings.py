@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from diagnose.model.report import Finding, ReportData
 from diagnose.render.blocks import Block, Heading, Item, Note, Prose, StageRow
-from diagnose.render.who import NAMES
+from diagnose.render.who import first_names
 from diagnose.render.words import Language, phrase
 from diagnose.templates import ranges, size
 
@@ -61,8 +61,7 @@ def _job(report: ReportData, lang: Language) -> Iterator[Block]:
     if job.world_size:
         parts.append(phrase(lang, "world", count=job.world_size))
     if job.hosts:
-        names = ", ".join(job.hosts[:NAMES]) + (" …" if len(job.hosts) > NAMES else "")
-        parts.append(phrase(lang, "on-hosts", count=len(job.hosts), names=names))
+        parts.append(phrase(lang, "on-hosts", names=first_names(job.hosts)))
     parts += [f"{name} {version}" for name, version in job.versions.items() if version]
     parts += [f"{name} {size}" for name, size in job.parallel.items() if size is not None]
     if job.attempts > 1:

@@ -1,6 +1,7 @@
 """Names of the guilty, in words."""
 
 import re
+from collections.abc import Sequence
 
 from diagnose.model.report import Culprit
 from diagnose.render.words import Language, phrase
@@ -29,9 +30,14 @@ def culprits(culprit: Culprit, lang: Language, *, named_in: str = "") -> str:
     for kind, listed in names.items():
         new = [name for name in listed if not _names(named_in, name)]
         if new:
-            rest = f" +{len(new) - NAMES}" if len(new) > NAMES else ""
-            parts.append(phrase(lang, kind, names=", ".join(new[:NAMES]) + rest))
+            parts.append(phrase(lang, kind, names=first_names(new)))
     return ", ".join(parts)
+
+
+def first_names(names: Sequence[str]) -> str:
+    """Return the first names of a list and how many follow, as in ``a, b, c, d +3``."""
+    rest = f" +{len(names) - NAMES}" if len(names) > NAMES else ""
+    return ", ".join(names[:NAMES]) + rest
 
 
 def _names(title: str, name: str) -> bool:

@@ -95,8 +95,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "at-time": ("last progress: {time}", "最后进展：{time}"),
     "at-step-time": ("last progress: step {step} at {time}", "最后进展：第 {step} 步，{time}"),
     "attempts": ("{count} attempts", "{count} 次尝试"),
-    "world": ("{count} ranks", "{count} 个 rank"),
-    "on-hosts": ("{count} hosts ({names})", "{count} 台主机（{names}）"),
+    "world": ("world size {count}", "world size {count}"),
+    "on-hosts": ("hosts {names}", "主机 {names}"),
     "read": ("Read", "已读取"),
     "inputs": ("files {files}, lines {lines}, {bytes}", "文件 {files}，行 {lines}，{bytes}"),
 }

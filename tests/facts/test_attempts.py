@@ -21,6 +21,14 @@ def load(line, name="ckpt.load_end"):
         pytest.param([], [], id="nothing"),
         pytest.param([restart(10)], [11], id="restart line"),
         pytest.param(
+            [event("slurm.cancelled", line=line, fields={"reason": "requeue"}) for line in (10, 11)],
+            [11],
+            id="requeue of two steps",
+        ),
+        pytest.param(
+            [event("slurm.cancelled", line=10, fields={"reason": "time-limit"})], [], id="time limit"
+        ),
+        pytest.param(
             [restart(10, left=2), restart(11, left=2), restart(50, left=1)],
             [11, 51],
             id="two agents announce the same restart",

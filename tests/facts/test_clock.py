@@ -44,6 +44,12 @@ def test_one_odd_date_does_not_set_the_year():
     assert Clocks(reading(one, build_date, *run)).iso(one.time, one.clock).startswith("2026")
 
 
+def test_senseless_stamps_set_no_year():
+    one = yearless("03-01 12:00:00")
+    clocks = Clocks(reading(one, event(time=1e18, clock=Clock.UTC), event(time=-5e12)))
+    assert clocks.iso(one.time, one.clock) is None
+
+
 def test_leap_day_without_leap_year_nearby():
     one = yearless("02-29 12:00:00")
     clocks = Clocks(reading(one, event(time=at("03-01 12:00:00", 2028))))

@@ -118,6 +118,16 @@ def test_nodes_times_processes_is_the_world():
     assert build(reading(*arguments)).job.report.world_size == 16
 
 
+@pytest.mark.parametrize("size", [10**15, "9" * 5000, "²", -1, 0, None, True])
+def test_number_that_is_no_world_size(size):
+    stated = fact("arg.world_size", size, fields={"name": "world_size"})
+    assert build(reading(stated, init(0, 10**15), event(rank=0))).job.report.world_size is None
+
+
+def test_gpu_that_is_no_address_has_no_rank():
+    assert build(reading(*world())).job.rank_of_gpu("node-01", "MIG:x:y") is None
+
+
 def test_a_rank_that_only_the_launcher_names_has_no_logs():
     failed = event("torchrun.worker_failed", rank=3, host="node-01", local_rank=3)
     job = build(
@@ -301,6 +311,7 @@ def test_versions_layout_and_adapters():
     report = case.job.report
     assert report.versions == {"nccl": "2.21.5", "torch": "2.6.0", "cuda": "12.4", "driver": None}
     assert report.parallel == {"tp": 2, "pp": None, "dp": 2, "micro_batches": 8}
+    assert report.marks == {"global_batch_size": "64", "micro_batch_size": "4"}
     assert case.job.framework == "megatron"
     assert case.job.version("torch") == "2.6.0"
     assert report.placement[0].nics == ["mlx5_0", "mlx5_1"]

@@ -105,6 +105,12 @@ def test_spike_with_its_place():
     assert (view.before, view.after, view.ratio) == (2.0, 8.0, 4.0)
 
 
+def test_a_spot_has_the_stamp_of_its_point():
+    loss = points("loss", [2.0] * 12 + [9.0], times=[NOON + i for i in range(13)])
+    assert of(loss, stat="mad_z").by_key["job"].spots[0].time == NOON + 12
+    assert of(points("loss", [2.0] * 12), stat="mad_z").by_key["job"].spots[0].time is None
+
+
 def test_a_fall_satisfies_only_the_bound_below():
     values = [2.0] * 30 + [0.5] + [2.0] * 5
     result = of(points("loss", values), stat="mad_z")

@@ -1,4 +1,6 @@
 import gzip
+import io
+import tarfile
 
 import pytest
 from hypothesis import given
@@ -52,6 +54,14 @@ def test_compressed_bytes_are_one_source() -> None:
         Codec.GZ,
         b"==> a <==\n",
     )
+
+
+def test_a_packed_tar_is_an_archive() -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        archive.addfile(tarfile.TarInfo("x"))
+    [source] = split(buffer.getvalue())
+    assert source.codec is Codec.TAR
 
 
 @given(st.binary(max_size=200))

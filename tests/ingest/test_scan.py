@@ -55,7 +55,8 @@ class TestPieces:
                     assert piece.line_number(offset) == wanted
 
     def test_line_numbers_go_back_as_well(self):
-        piece = Piece(b"a\nb\nc\n", 0, 10)
+        before = Piece(b"x\n" * 10, 0)
+        piece = Piece(b"a\nb\nc\n", 20, before)
         assert [piece.line_number(at) for at in (4, 0, 2, 5)] == [13, 11, 12, 13]
 
     @pytest.mark.parametrize("cut", range(1, 120, 7))
@@ -69,7 +70,7 @@ class TestPieces:
     def test_a_very_long_line_is_cut_and_the_next_one_is_whole(self):
         data = b"x" * 300 + b"\nnext line\n"
         pieces = list(Pieces(io.BytesIO(data)))
-        assert [number for piece in pieces for number in piece.cut_lines] == [1]
+        assert [piece.cut for piece in pieces] == [True, *[False] * (len(pieces) - 1)]
         assert pieces[0].data == b"x" * 64
         assert pieces[-1].data.endswith(b"next line\n")
         assert pieces[-1].line_number(pieces[-1].data.find(b"next")) == 2
@@ -81,7 +82,7 @@ class TestPieces:
         assert pieces[-1].line_number(pieces[-1].data.rfind(b"end")) == 2
 
     def test_blocks_cover_the_piece_and_end_at_line_ends(self):
-        piece = Piece(self.data, 0, 0)
+        piece = Piece(self.data, 0)
         bounds = list(piece.blocks())
         assert [start for start, _ in bounds] == [0, *(stop for _, stop in bounds[:-1])]
         assert bounds[-1][1] == len(self.data)

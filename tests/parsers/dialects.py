@@ -5,8 +5,10 @@ from diagnose.parsers.base import BlockParser, BulkParser, FileParser, LineParse
 
 
 class Block:
-    def __init__(self, text):
+    def __init__(self, text, opens=()):
         self.data = text.encode() if isinstance(text, str) else text
+        found = [(self.data.find(literal.encode()), len(literal)) for literal in opens]
+        self.places = sorted(start + length for start, length in found if start >= 0)
 
     def line_at(self, offset):
         number = self.data.count(b"\n", 0, offset) + 1
@@ -36,7 +38,7 @@ def records(module, text, name="a.json"):
     for parser in module.PARSERS:
         if isinstance(parser, BulkParser):
             if any(literal.encode() in data for literal in parser.opens):
-                found.extend(parser.read(Block(data)))
+                found.extend(parser.read(Block(data, parser.opens)))
         elif isinstance(parser, FileParser):
             if parser.accepts(name, data[: 64 << 10]):
                 found.extend(parser.read(Document(data.decode("utf-8", "replace"), name)))

@@ -71,7 +71,12 @@ def named(events, name):
 )  # fmt: skip
 def test_a_whole_checkpoint_of_each_layout_is_complete(entries, layout, step, path):
     folder, newest = read(entries)
-    assert (folder.name, folder.file, folder.line, folder.nature) == ("ckpt.folder", path, 0, Nature.MEASUREMENT)
+    assert (folder.name, folder.file, folder.line, folder.nature) == (
+        "ckpt.folder",
+        path,
+        0,
+        Nature.MEASUREMENT,
+    )
     assert (folder["layout"], folder["step"], folder["complete"]) == (layout, step, True)
     assert (newest.name, newest["step"], newest["path"]) == ("ckpt.newest_complete", step, path)
 
@@ -91,6 +96,27 @@ def test_a_missing_shard_is_named_and_the_step_is_not_complete(entries, missing)
     (event,) = named(found, "ckpt.missing_shards")
     assert (event["missing"], event["count"], event["expected"]) == ([missing], 1, len(entries) + 1)
     assert named(found, "ckpt.folder")[0]["complete"] is False
+    assert named(found, "ckpt.newest_complete") == []
+
+
+def test_the_input_folder_may_be_the_checkpoint_itself():
+    files = [
+        Entry(e.name.removeprefix("out/checkpoint-500/"), e.size, e.head, e.tail) for e in hf(500)
+    ]
+    folder, newest = dialect.read("runs/a/checkpoint-500", files)
+    assert (folder.file, folder["layout"], folder["step"], folder["complete"]) == (
+        ".",
+        "hf",
+        500,
+        True,
+    )
+    assert newest["step"] == 500
+
+
+def test_a_missing_weight_file_of_a_model_folder_is_named():
+    found = read([safetensors(f"model/model-0000{n}-of-00003.safetensors") for n in (1, 3)])
+    (event,) = named(found, "ckpt.missing_shards")
+    assert (event.file, event["missing"]) == ("model", ["model-00002-of-00003.safetensors"])
     assert named(found, "ckpt.newest_complete") == []
 
 
@@ -122,9 +148,18 @@ def test_a_save_that_died_lacks_its_completion_marker(entries, marker):
     assert {event["step"] for event in named(found, "ckpt.newest_complete")} == {400}
 
 
+def test_the_marker_of_nemo_stands_beside_its_checkpoint():
+    (event,) = read([Entry("run/m--step=1000-unfinished", 0)])
+    assert (event.name, event["path"]) == ("ckpt.marker_incomplete", "run/m--step=1000")
+
+
 def test_state_files_are_told_only_where_the_layout_has_them():
     folder = read(hf(500, skip=("scheduler.pt", "rng_state_0.pth", "rng_state_1.pth")))[0]
-    assert (folder["has_optimizer"], folder["has_scheduler"], folder["has_rng"]) == (True, False, False)
+    assert (folder["has_optimizer"], folder["has_scheduler"], folder["has_rng"]) == (
+        True,
+        False,
+        False,
+    )
     folder = read(megatron(500))[0]
     assert (folder["has_optimizer"], folder["has_rng"]) == (None, None)
 
@@ -141,7 +176,12 @@ def test_state_files_are_told_only_where_the_layout_has_them():
 )  # fmt: skip
 def test_first_and_last_bytes_show_damage(entry, reason):
     (event,) = read([entry])
-    assert (event.name, event["path"], event["reason"], event.line) == ("ckpt.truncated", entry.name, reason, 1)
+    assert (event.name, event["path"], event["reason"], event.line) == (
+        "ckpt.truncated",
+        entry.name,
+        reason,
+        1,
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,14 +201,23 @@ def test_good_and_unread_files_are_silent(entry):
 def test_an_empty_file_is_named_and_breaks_its_step():
     broken = [Entry(e.name, 0) if "rank_1_" in e.name else e for e in deepspeed(500)]
     found = read(broken, deepspeed(400))
-    assert named(found, "ckpt.zero_size")[0].file == "ckpt/global_step500/zero_pp_rank_1_mp_rank_00_optim_states.pt"
+    assert (
+        named(found, "ckpt.zero_size")[0].file
+        == "ckpt/global_step500/zero_pp_rank_1_mp_rank_00_optim_states.pt"
+    )
     assert named(found, "ckpt.newest_complete")[0]["step"] == 400
 
 
 def test_a_file_smaller_than_in_the_other_steps_is_an_outlier():
-    found = read(dcp(1), dcp(2), dcp(3, ranks=(0, 1)), [torch("checkpoint/step-3/__2_0.distcp", 3 * MIB)])
+    found = read(
+        dcp(1), dcp(2), dcp(3, ranks=(0, 1)), [torch("checkpoint/step-3/__2_0.distcp", 3 * MIB)]
+    )
     (event,) = named(found, "ckpt.size_outlier")
-    assert (event["path"], event["size"], event["median"]) == ("checkpoint/step-3/__2_0.distcp", 3 * MIB, 4 * MIB)
+    assert (event["path"], event["size"], event["median"]) == (
+        "checkpoint/step-3/__2_0.distcp",
+        3 * MIB,
+        4 * MIB,
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,7 +233,9 @@ def test_a_file_smaller_than_in_the_other_steps_is_an_outlier():
 )
 def test_a_pointer_must_lead_to_a_complete_checkpoint(pointer, why):
     found = read(deepspeed(400), deepspeed(500, skip=(1,)), [pointer])
-    assert [event["why"] for event in named(found, "ckpt.latest_dangling")] == ([why] if why else [])
+    assert [event["why"] for event in named(found, "ckpt.latest_dangling")] == (
+        [why] if why else []
+    )
 
 
 def test_megatron_points_with_a_number_or_release():
@@ -201,11 +252,25 @@ def test_a_step_newer_than_the_pointer_was_not_finished():
     assert named(found, "ckpt.newest_complete")[0]["step"] == 400
 
 
-@pytest.mark.parametrize("name", ["train.log", "step-500/readme.md", "latest.log", "metrics.csv", "config.json", "core.12"])
+@pytest.mark.parametrize(
+    "name",
+    ["train.log", "step-500/readme.md", "latest.log", "metrics.csv", "config.json", "core.12"],
+)
 def test_other_files_are_not_wanted(name):
     assert not dialect.wants(name)
     assert read([Entry(name, 0)]) == []
 
 
-def test_a_name_with_a_huge_number_does_no_harm():
-    read([torch("checkpoint-1/rng_state_99999999999.pth"), torch("checkpoint-1/m-00001-of-99999.pt")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "checkpoint-1/rng_state_99999999999.pth",
+        "checkpoint-1/m-00001-of-99999.safetensors",
+        "global_step1/zero_pp_rank_999999999_mp_rank_99_optim_states.pt",
+        "iter_0000001/mp_rank_99_999_999/model_optim_rng.pt",
+        "global_step_1/model_world_size_999999999999_rank_0.pt",
+    ],
+)
+def test_a_name_with_a_huge_number_does_no_harm(name):
+    missing = named(read([torch(name)]), "ckpt.missing_shards")
+    assert all(len(event["missing"]) <= 50 for event in missing)

@@ -32,7 +32,13 @@ def test_names_of_many_programs_mean_the_same(row, step, values):
 
 
 def test_a_row_says_whose_and_when_it_is():
-    row = {"step": 1, "loss": 1.0, "rank": 7, "hostname": "node-07.example.net", "timestamp": 1767607200.5}
+    row = {
+        "step": 1,
+        "loss": 1.0,
+        "rank": 7,
+        "hostname": "node-07.example.net",
+        "timestamp": 1767607200.5,
+    }
     (record,) = measured(dialect, json.dumps(row), "m.jsonl")
     line = record.line
     assert (line.rank, line.host, line.time, line.clock) == (7, "node-07", 1767607200.5, Clock.UTC)
@@ -46,7 +52,10 @@ def test_a_last_line_cut_off_is_left_out_and_other_bad_lines_are_counted():
 
 
 def test_times_without_a_unit_that_fill_the_clock_a_thousandfold_are_milliseconds():
-    rows = [{"step": n, "loss": 1.0, "step_time": 500, "timestamp": 1767607200 + n / 2} for n in range(9)]
+    rows = [
+        {"step": n, "loss": 1.0, "step_time": 500, "timestamp": 1767607200 + n / 2}
+        for n in range(9)
+    ]
     text = "\n".join(map(json.dumps, rows))
     assert measured(dialect, text, "m.jsonl")[0].values["step_time"] == 0.5
 
@@ -59,7 +68,7 @@ def test_times_without_a_unit_that_fill_the_clock_a_thousandfold_are_millisecond
         '{"log":"step 1 loss 2.0\\n","stream":"stdout","time":"2026-01-05T10:00:00Z"}\n',
         '{"level": "info", "msg": "step", "step": 3}\n',
         '{"loss": 1.0}\n',
-        '[1, 2, 3]\n',
+        "[1, 2, 3]\n",
         "not json\n",
         '{"step": true, "loss": 1.0}\n',
         "[" * 5000,

@@ -31,7 +31,8 @@ def test_timers_belong_to_the_step_line_before_them():
 @pytest.mark.parametrize(
     "text",
     [
-        HEAD + "time (ms) | fwd_microstep: 101.10 | bwd_microstep: 310.42 | step_microstep: 20.22\n",
+        HEAD
+        + "time (ms) | fwd_microstep: 101.10 | bwd_microstep: 310.42 | step_microstep: 20.22\n",
         "we skipped=ped the step= of 10, lr=[\n",
         "steps: ten loss: 2.1 iter time (s): 1.2\n",
         HEAD + "step=100, skipp",
@@ -43,4 +44,7 @@ def test_micro_steps_prose_and_cut_lines_give_nothing(text):
 
 def test_a_nan_loss_of_the_pipeline_engine_is_reported():
     text = "steps: 10 loss: nan iter time (s): 1.234 samples/sec: 830.123\n"
-    assert [getattr(record, "name", None) for record in records(dialect, text)] == [None, "train.nan_loss"]
+    assert [getattr(record, "name", None) for record in records(dialect, text)] == [
+        None,
+        "train.nan_loss",
+    ]

@@ -71,9 +71,15 @@ def test_a_torn_number_costs_its_own_column_only():
 LOSS = " lm loss: 7.024580E+00 |"
 
 
-def test_a_loss_column_that_vanishes_without_skips_is_a_nan():
-    (event,) = events(dialect, skipped(1, loss=LOSS) + skipped(2) + skipped(3))
-    assert (event.name, event["step"], event["hidden"], event.line) == ("train.nan_loss", 2, True, 2)
+def test_a_loss_column_that_vanishes_in_bf16_is_a_nan():
+    lines = [skipped(n, loss=LOSS if n == 1 else "", scale="1.0") for n in (1, 2, 3)]
+    (event,) = events(dialect, "".join(lines))
+    assert (event.name, event["step"], event["hidden"], event.line) == (
+        "train.nan_loss",
+        2,
+        True,
+        2,
+    )
 
 
 def test_a_loss_column_that_vanishes_in_a_skipped_step_is_no_nan():
@@ -81,6 +87,19 @@ def test_a_loss_column_that_vanishes_in_a_skipped_step_is_no_nan():
     assert [(event.name, event["step"], event["new_scale"]) for event in found] == [
         ("train.overflow", 2, 8192.0)
     ]
+
+
+def test_a_loss_column_that_vanishes_as_the_scale_falls_is_an_overflow():
+    text = skipped(1, loss=LOSS, scale="16384.0") + skipped(2, scale="8192.0")
+    (event,) = events(dialect, text)
+    assert (event.name, event["step"], event["scale"], event["new_scale"]) == (
+        "train.overflow", 2, 16384.0, 8192.0,
+    )  # fmt: skip
+
+
+def test_a_scale_that_falls_beside_a_loss_is_no_event():
+    text = skipped(1, loss=LOSS, scale="16384.0") + skipped(2, loss=LOSS, scale="8192.0")
+    assert events(dialect, text) == []
 
 
 def test_a_log_that_never_prints_a_loss_is_no_nan():
@@ -135,7 +154,10 @@ def test_a_table_of_all_ranks_gives_one_record_a_rank():
 @pytest.mark.parametrize(
     "text, values",
     [
-        ("time (ms) | forward-compute: 812.10 | backward-compute: 1623.55 | optimizer: 20.5\n", {"compute_time": 2.43565, "optimizer_time": 0.0205}),
+        (
+            "time (ms) | forward-compute: 812.10 | backward-compute: 1623.55 | optimizer: 20.5\n",
+            {"compute_time": 2.43565, "optimizer_time": 0.0205},
+        ),
         ("time (ms) | save-checkpoint: 57514.53\n", {"checkpoint_time": 57.51453}),
     ],
 )
@@ -165,6 +187,8 @@ def test_bridge_prints_a_step_time_without_a_step():
 
 
 def test_validation_is_not_training():
-    text = " validation loss at iteration 1000 | lm loss value: 2.61E+00 | lm loss PPL: 1.36E+01 | \n"
+    text = (
+        " validation loss at iteration 1000 | lm loss value: 2.61E+00 | lm loss PPL: 1.36E+01 | \n"
+    )
     (record,) = measured(dialect, text)
     assert (record.step, record.values) == (1000, {"validation_loss": 2.61})

@@ -46,4 +46,6 @@ def test_validation_totals_cut_lines_and_prose_give_nothing(text):
 
 
 def test_a_nan_loss_is_reported():
-    assert [e.name for e in events(dialect, IMAGENET.replace("4.1021", "nan"))] == ["train.nan_loss"]
+    assert [e.name for e in events(dialect, IMAGENET.replace("4.1021", "nan"))] == [
+        "train.nan_loss"
+    ]

@@ -7,7 +7,9 @@ from diagnose.parsers import steps_plain as dialect
 
 TITAN = "[rank0]:[titan] 2026-01-05 10:00:00,123 - root - INFO - step: 10  loss:  8.12345  grad_norm:  1.2345  memory: 45.00GiB(57.70%)  tps: 7,123  tflops: 412.34  mfu: 41.69%"
 TITAN_OLD = "2024-05-05 10:00:00,123 - root - INFO - step: 10  loss: 10.8424  memory: 45.00GiB(57.70%)  wps: 7,123  mfu: 41.69%"
-TITAN_NO_FLOPS = "step:  6  loss:  2.4664  memory: 38.00GiB(40.00%)  tps: 96,480  tflops: 0.00  mfu: 0.00%"
+TITAN_NO_FLOPS = (
+    "step:  6  loss:  2.4664  memory: 38.00GiB(40.00%)  tps: 96,480  tflops: 0.00  mfu: 0.00%"
+)
 MIND = "2026-01-05 10:00:02,108 - INFO - { Epoch:[  2/  3], step:[    2/ 6500], loss: 10.633, per_step_time: 1752ms, lr: 1e-05, overflow cond: False, loss_scale: 1.0, global_norm: [1.5], train_throughput_per_npu: 170.738T"
 PADDLE = "[    INFO] - loss: 12.06, learning_rate: 2e-06, global_step: 1, current_memory_allocated: 7.55, interval_runtime: 1.15, interval_tokens_per_second_per_device: 889.04, interval_steps_per_second: 0.5, progress_or_epoch: 0.0"
 GIB = 2**30

@@ -6,7 +6,9 @@ from diagnose.model.event import Line, Nature
 from diagnose.parsers import train_events as dialect
 from diagnose.parsers.base import LineParser
 
-PATTERNS = [p for parser in dialect.PARSERS if isinstance(parser, LineParser) for p in parser.patterns]
+PATTERNS = [
+    p for parser in dialect.PARSERS if isinstance(parser, LineParser) for p in parser.patterns
+]
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.sample[:40])

@@ -134,6 +134,16 @@ def test_a_suppressed_root_is_no_answer(one_root):
     assert "suppressed: fault tests, until 2027-03-01, sre" in " ".join(drawn.split())
 
 
+def test_symptoms_without_a_root_are_shown_with_their_proof(symptoms_only):
+    symptoms_only.findings[0].role = "contributing"
+    symptoms_only.findings[0].confidence = 0.2
+    drawn = text.render(symptoms_only)
+    assert "Cause unknown: 63 ranks timed out in ALLREDUCE" in drawn
+    assert "How sure: weak (0.20)" in drawn
+    assert "rank17.log:20411" in drawn
+    assert "Other things seen" not in drawn
+
+
 def test_the_guilty_are_named_once(one_root):
     finding = one_root.findings[0]
     finding.title = "Rank 1-3 is slow"

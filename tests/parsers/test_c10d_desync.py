@@ -1,0 +1,80 @@
+import pytest
+from communication import check_table, cut_anywhere, holds, names, one, read
+
+from diagnose.parsers import c10d_desync as module
+
+REPORT = """\
+\t - [0] Timeout at collective: ALLREDUCE, #315
+\t - To our best knowledge, ranks [3, 5] are the lagging ranks that caused this timeout. They never joined any collectives
+\t - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:
+\t   - [1, 2] joined but didn't finish collective #183 (count from 1)
+\t     [7] finished collective #182, but didn't join collective #183 (count from 1)
+\t - Snapshot of ranks' latest states:
+\t   #182 finished ranks:
+\t     [7] finished ALLREDUCE
+"""
+
+
+def test_pattern_table():
+    check_table(module)
+
+
+def test_report_names_each_rank():
+    found = [(event.rank, event.fields["state"], event.line) for event in read(module, REPORT)]
+    assert found == [
+        (3, "never-joined", 2),
+        (5, "never-joined", 2),
+        (1, "not-finished", 4),
+        (2, "not-finished", 4),
+        (7, "not-joined", 5),
+    ]
+    last = read(module, REPORT)[-1]
+    assert (last.fields["finished"], last.fields["missing"], last.fields["ranks"]) == (
+        182,
+        183,
+        [7],
+    )
+
+
+PRINT = "SequenceNumber={seq}, OpType={op}, TensorShape=[{shape}], TensorDtypes={dtype}, TensorDeviceTypes=TensorOptions(dtype=float (default), device=cpu))"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "RuntimeError: Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint("
+            + PRINT.format(seq=6, op="BROADCAST", shape="20", dtype="Float")
+            + ", but Rank 0 is running collective: CollectiveFingerPrint("
+            + PRINT.format(seq=5, op="ALLREDUCE", shape="10, 3", dtype="Half")
+            + ".Collectives differ in the following aspects: Sequence number: 6vs 5",
+            {"rank": 1, "op": "BROADCAST", "shape": "20", "dtype": "Float", "seq": 6, "other_rank": 0, "other_op": "ALLREDUCE", "other_shape": "10, 3", "other_dtype": "Half"},
+        ),
+        (
+            "Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=6OpType=BARRIER), but Rank 0 is running collective: CollectiveFingerPrint(SequenceNumber=6OpType=ALLREDUCE)",
+            {"op": "BARRIER", "seq": 6, "shape": None, "other_op": "ALLREDUCE"},
+        ),
+        ("Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(OpType=BROADCAST, TensorShape=[1", {"op": "BROADCAST", "rank": 1, "other_op": "absent"}),
+    ],
+)  # fmt: skip
+def test_fingerprints(text, expected):
+    event = one(module, text)
+    assert event.name == "c10d.mismatch"
+    assert holds(event, expected) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[7] finished ALLREDUCE",
+        "ranks [] are the lagging ranks",
+        "Rank 1 is running collective: CollectiveFingerPrint(OpType=BROADCAST)",
+        "Failed to retrieve TORCH_NCCL_DESYNC_DEBUG report.",
+    ],
+)
+def test_near_misses(text):
+    assert names(module, text) == []
+
+
+def test_cut_records():
+    cut_anywhere(module, REPORT)

@@ -1,0 +1,147 @@
+import pytest
+
+from diagnose.templates import (
+    check,
+    check_expression,
+    duration,
+    evaluate,
+    hosts,
+    ranges,
+    render,
+    size,
+)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ([*range(8), 12], "0-7,12"),
+        ([3], "3"),
+        (5, "5"),
+        ([2, 1, 2, None], "1-2"),
+        ([], "(unknown)"),
+        (None, "(unknown)"),
+    ],
+)
+def test_ranges(numbers, text):
+    assert ranges(numbers) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (16 << 30, "16.0 GiB"),
+        (1536, "1.5 KiB"),
+        (0, "0 B"),
+        (1 << 60, "1024.0 PiB"),
+        (None, "(unknown)"),
+    ],
+)
+def test_bytes(count, text):
+    assert size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (1800, "30 min"),
+        (3900, "1 h 5 min"),
+        (0.25, "250 ms"),
+        (0, "0 s"),
+        (59.99, "1 min"),
+        (3599.6, "1 h"),
+        (90061, "1 d 1 h"),
+        (-90, "-1 min 30 s"),
+        (None, "(unknown)"),
+    ],
+)
+def test_duration(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_hosts_are_counted_after_the_eighth():
+    names = [f"node-{number:02}" for number in range(1, 17)]
+    assert hosts(names[:2]) == "node-01, node-02"
+    assert hosts(names).endswith("node-08 and 8 more")
+    assert hosts("node-01") == "node-01"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("node-01", "node-01"),
+        ("a b", "'a b'"),
+        ("$(reboot)", "'$(reboot)'"),
+        ("<host>", "<host>"),
+        ("<host>; reboot", "'<host>; reboot'"),
+        (["a", "b c", "<hosts>"], "a 'b c' <hosts>"),
+        ([], "''"),
+        (7, "7"),
+    ],
+)
+def test_values_are_quoted_for_a_shell(value, text):
+    assert render("{{ value | q }}", value=value) == text
+
+
+def test_null_prints_as_unknown_and_lists_with_commas():
+    assert render("{{ a }} {{ b }} {{ c }}", a=None, b=[1, 2], c=[]) == "(unknown) 1, 2 (unknown)"
+
+
+def test_joining_quotes_the_whole():
+    assert render("{{ x | join(',') | q }}", x=["a", "b"]) == "a,b"
+    assert render("{{ x | join(',', attribute='n') }}", x=[{"n": 1}, {"n": None}]) == "1,(unknown)"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{{ 3 }}", [3]),
+        ("{{ none }}", []),
+        ("{{ [1, none, 2] }}", [1, 2]),
+        ("{{ event.absent }}", []),
+        ("{{ events | map(attribute='rank') | list }}", [4]),
+        ("{{ events | map(attribute='rank') }}", [4]),
+        ("{{ 'text' }}", ["text"]),
+        (" {{ event.rank }} ", [4]),
+    ],
+)
+def test_an_expression_gives_a_list(text, value):
+    event = {"rank": 4}
+    assert evaluate(text, event=event, events=[event, {}]) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ nobody }}",
+        "{{ 'x' * 1000000 }}",
+        "{{ 2 ** 5000 }}",
+        "{{ ''.__class__.__mro__ }}",
+        "{{ items.append(1) }}",
+        "{{ 'x' | center(100000) }}",
+        "{% for one in range(9) %}{% endfor %}",
+        "{{ 1 / 0 }}",
+        "{{",
+        "{% include 'x' %}",
+        "{{ many }}{{ many }}",
+    ],
+)
+def test_what_goes_wrong_is_one_kind_of_error(text):
+    with pytest.raises(ValueError, match=r"\S"):
+        render(text, items=[], many="x" * 15_000)
+
+
+@pytest.mark.parametrize(
+    "text", ["event.rank", "{{ a }} {{ b }}", "x {{ a }}", "{{ a", "{{ a | nope }}"]
+)
+def test_what_is_no_expression_is_refused(text):
+    with pytest.raises(ValueError, match=r"\S"):
+        check_expression(text)
+    with pytest.raises(ValueError, match=r"\S"):
+        evaluate(text, a=1, b=2)
+
+
+def test_checking_does_not_need_values():
+    check("{{ event.rank }} {{ x | q }}")
+    with pytest.raises(ValueError, match="nope"):
+        check("{{ x | nope }}")
