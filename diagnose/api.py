@@ -9,10 +9,9 @@ from pathlib import Path
 
 from diagnose import VERSION
 from diagnose.assembly import assemble
-from diagnose.engine.load import RuleSet, load_rules
+from diagnose.engine.load import RuleSet, load_rules, rule_parsers
 from diagnose.engine.match import match_rules
-from diagnose.engine.patterns import rule_patterns
-from diagnose.engine.suppress import suppressor
+from diagnose.engine.overlay import suppression
 from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, Problem, RuleErrors, UsageError
 from diagnose.facts.case import Case, build
@@ -62,7 +61,7 @@ class Knowledge:
     @cached_property
     def reader(self) -> Reader:
         """The shipped parsers and the text selections of the rules, ready to read sources."""
-        return Reader([*parsers(), *rule_patterns(self.rules.rules.values())])
+        return Reader([*parsers(), *rule_parsers(self.rules)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,7 +229,7 @@ def _report(
 def _conclude(reading: Reading, case: Case, knowledge: Knowledge, lang: str) -> Report:
     rules = knowledge.rules
     outcomes = match_rules(rules, case)
-    judged = judge(outcomes, rules.causes, case, suppressor(rules, date.today()))
+    judged = judge(outcomes, rules.causes, case, suppression(rules, date.today()))
     data = assemble(
         reading, case, rules, outcomes, judged, knowledge.playbooks, version=VERSION, lang=lang
     )

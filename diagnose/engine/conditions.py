@@ -12,6 +12,7 @@ from typing import Any
 from diagnose.engine.conditions_event import enough, related, select_events, select_facts
 from diagnose.engine.conditions_population import select_members
 from diagnose.engine.conditions_series import SeriesHit, select_series
+from diagnose.engine.joins import is_fixed, kinds_of, pended, relates, sharing_leaves
 from diagnose.engine.records import Fired, Record, identities, witness, witnesses
 from diagnose.engine.schema import (
     AcrossCondition,
@@ -20,12 +21,10 @@ from diagnose.engine.schema import (
     Condition,
     EventCondition,
     FactCondition,
-    Join,
     Leaf,
     Quantity,
     RuleCondition,
     leaves,
-    walk,
 )
 from diagnose.engine.schema import Sequence as Ordered
 from diagnose.engine.scope import WIDE, Narrowing, Scope, Window
@@ -39,6 +38,9 @@ BUDGET = 200_000
 
 TOTAL_BUDGET = 2_000_000
 """The same for all groups or findings of one rule together."""
+
+ASIDE_LIMIT = 20
+"""Records kept of a member that is the same for all values of ``by``."""
 
 NOBODY = object()
 """A value that no record has: the members of an ``any`` that share it are left out."""
@@ -70,6 +72,7 @@ class Selector:
     series: dict[int, SeriesHit] = field(default_factory=dict)
     _records: dict[int, list[Record]] = field(default_factory=dict)
     _fixed: dict[int, Selection | None] = field(default_factory=dict)
+    _aside: dict[int, Selection | None] = field(default_factory=dict)
     _independent: bool = True
     _narrowing: Narrowing = field(init=False)
 
@@ -78,7 +81,7 @@ class Selector:
 
     def select(self, condition: Condition, scope: Scope = WIDE) -> Selection | None:
         """Return what satisfies a condition that stands at the top of a key."""
-        if self.joined is None or scope.after or not _is_fixed(condition):
+        if self.joined is None or scope.after or not is_fixed(condition):
             return united(self.solutions(condition, scope))
         if id(condition) not in self._fixed:
             self._fixed[id(condition)] = united(self.solutions(condition, scope))
@@ -88,8 +91,8 @@ class Selector:
         """Return each solution by itself, one for each shared value and window."""
         self.total += self.spent
         self.spent = 0
-        self._independent = not _relates(condition)
-        if self.joined is not None and _joins(condition):
+        self._independent = not relates(condition)
+        if self.joined is not None and kinds_of(condition):
             condition = All(members=(condition,))
         if isinstance(condition, All | Ordered):
             return list(self._solutions(condition, scope))
@@ -156,7 +159,7 @@ class Selector:
             return united(
                 found
                 for member in condition.members
-                if (found := self._select(member, _pended(member, scope))) is not None
+                if (found := self._select(member, pended(member, scope))) is not None
             )
         left = self._left(condition, scope)
         if not enough(_quantity(condition), left, self.case):
@@ -195,7 +198,7 @@ class Selector:
         joins: dict[str, int] = {}
         for place, member in enumerate(condition.members):
             if place or self.joined is not None:
-                joins.update((kind, place) for kind in _joins(member))
+                joins.update((kind, place) for kind in kinds_of(member))
         if condition.within is not None and condition.within.kind in ("step", "attempt"):
             joins[condition.within.kind] = len(condition.members) - 1
         return list(joins.items())
@@ -227,16 +230,21 @@ class Selector:
         self, members: Sequence[Condition], scopes: Sequence[Scope], kind: str, last: int
     ) -> list[Any]:
         wild = kind == "communicator"
-        if self.joined is not None and not wild and scopes[last] == WIDE:
+        if self.joined is not None and not wild and replace(scopes[last], after=()) == WIDE:
             parts = [
                 self._narrowing.partition(self.records(leaf), kind).by_value
-                for leaf in _sharing(members[last], kind)
+                for leaf in sharing_leaves(members[last], kind)
             ]
             return [value for value in self.joined(kind) if any(value in part for part in parts)]
+        own = [
+            scope.group for scope in scopes[: last + 1] if scope.group and scope.group[0] == kind
+        ]
+        if own:
+            return [value for _, value in own if value is not None]
         values: dict[Any, None] = {}
         held = [place for place in range(last) if scopes[place].group is not None]
         for place in range(last + 1) if wild else held or [last]:
-            for leaf in _sharing(members[place], kind if place == last else None):
+            for leaf in sharing_leaves(members[place], kind if place == last else None):
                 records = self._narrowing.narrow(self.records(leaf), scopes[place])
                 self.spent += len(records)
                 for record in records:
@@ -280,12 +288,25 @@ class Selector:
         if isinstance(condition, Ordered):
             return self._chain(list(_zip(condition, scopes)), ())
         picks: list[Pick] = []
+        grouped = any(scope.group is not None for scope in scopes)
         for member, scope in _zip(condition, scopes):
-            found = self._select(member, scope)
+            aside = grouped and scope == WIDE and not relates(member)
+            found = self._beside(member) if aside else self._select(member, scope)
             if found is None:
                 return None
             picks.extend(found.picks)
         return Selection(tuple(picks))
+
+    def _beside(self, member: Condition) -> Selection | None:
+        """Return what a member selects that is the same for every group, the first of it."""
+        if id(member) not in self._aside:
+            found = self._select(member, WIDE)
+            picks = found.picks if found is not None else ()
+            self._aside[id(member)] = found and Selection(
+                tuple(Pick(pick.leaf, pick.records[:ASIDE_LIMIT]) for pick in picks)
+            )
+        found = self._aside[id(member)]
+        return found and self._noted(found)
 
     def _chain(
         self, members: Sequence[tuple[Condition, Scope]], after: tuple[Event, ...]
@@ -309,7 +330,7 @@ class Selector:
         """Yield the ways to satisfy one member of a sequence, the earliest first."""
         if isinstance(member, AnyOf):
             for inner in member.members:
-                yield from self._options(inner, _pended(inner, scope))
+                yield from self._options(inner, pended(inner, scope))
             return
         if not isinstance(member, EventCondition | FactCondition):
             found = self._select(member, scope)
@@ -364,30 +385,6 @@ class Selector:
         return False
 
 
-def _joins(condition: Condition) -> tuple[Join, ...]:
-    """Return the kinds of ``same`` that a member says, or for an ``any`` its members do."""
-    own = (condition.same,) if condition.same is not None else ()
-    if isinstance(condition, AnyOf):
-        inner = (kind for member in condition.members for kind in _joins(member))
-        return tuple(dict.fromkeys((*own, *inner)))
-    return own
-
-
-def _sharing(member: Condition, kind: str | None) -> Iterator[Leaf]:
-    """Yield the conditions of a member; of an ``any`` only those that say they share the kind."""
-    if kind is None or not isinstance(member, AnyOf) or member.same == kind:
-        yield from leaves(member)
-        return
-    for inner in member.members:
-        if kind in _joins(inner):
-            yield from _sharing(inner, kind)
-
-
-def _is_fixed(condition: Condition) -> bool:
-    """Return whether a condition holds or fails alike for all findings."""
-    return not _relates(condition) and all(part.same is None for part in walk(condition))
-
-
 def _earliest(records: Iterable[Record]) -> list[Record]:
     """Return each writer's first record: what follows a later one follows it as well."""
     first: dict[Any, Record] = {}
@@ -396,25 +393,6 @@ def _earliest(records: Iterable[Record]) -> list[Record]:
         writer = (event.file, event.attempt, event.rank, event.host) if event else id(record)
         first.setdefault(writer, record)
     return list(first.values())
-
-
-def _relates(condition: Condition) -> bool:
-    """Return whether a condition compares with what earlier members selected."""
-    wheres = (
-        leaf.where for leaf in leaves(condition) if isinstance(leaf, EventCondition | FactCondition)
-    )
-    return any(test.relates for where in wheres for _, test in where)
-
-
-def _pended(member: Condition, scope: Scope) -> Scope:
-    """Return the scope of a member of an ``any``: it shares what it says it shares."""
-    mine = _joins(member)
-    if isinstance(member, AnyOf):
-        return scope
-    for kind, value in scope.pending:
-        if kind in mine:
-            scope = scope.with_key(kind, value)
-    return scope
 
 
 def _quantity(leaf: Leaf) -> Quantity:

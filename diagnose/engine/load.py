@@ -284,7 +284,11 @@ class _Loader:
         self, name: str, source: _Source, changes: list[tuple[YamlText, str, Mapping[str, Any]]]
     ) -> Rule | None:
         rule, mistakes = read_rule(
-            source.data, self.causes, file=source.text.name, pack=source.pack
+            source.data,
+            self.causes,
+            file=source.text.name,
+            pack=source.pack,
+            check_patterns=self._is_judged(source),
         )
         self.problems.extend(map(source.text.problem, mistakes))
         if rule is None:
@@ -303,6 +307,10 @@ class _Loader:
         self._check_rule(rule, source)
         return rule
 
+    def _is_judged(self, source: _Source) -> bool:
+        """Return whether patterns are judged; those of shipped rules are when their tests are."""
+        return self.with_tests or source.pack is not None
+
     def _check_rule(self, rule: Rule, source: _Source) -> None:
         stage = self.causes[rule.cause].stage
         if source.stage is not None and stage != source.stage:
@@ -310,7 +318,7 @@ class _Loader:
                 f"the cause '{rule.cause}' is of stage {stage}; the file is in {source.stage}/"
             )
             self.problems.append(source.text.problem(Mistake(("cause",), message)))
-        for weakness in weak_texts(rule):
+        for weakness in weak_texts(rule) if self._is_judged(source) else ():
             mistake = Mistake(("match",), weakness, fatal=source.pack is None)
             self.problems.append(source.text.problem(mistake))
 

@@ -42,7 +42,12 @@ _ADJUSTMENT_KEYS = {
 
 
 def read_rule(
-    data: object, causes: Mapping[str, Cause], *, file: str = "", pack: str | None = None
+    data: object,
+    causes: Mapping[str, Cause],
+    *,
+    file: str = "",
+    pack: str | None = None,
+    check_patterns: bool = True,
 ) -> tuple[Rule | None, list[Mistake]]:
     """Return a rule and what is wrong with it.
 
@@ -51,6 +56,7 @@ def read_rule(
         causes: All causes, by id.
         file: Name of the file, for messages.
         pack: Folder it came from; None for a shipped rule.
+        check_patterns: Judge regular expressions; not needed for rules that were tested.
 
     Returns:
         The rule, None where a mistake is fatal; and the mistakes in the order of the file.
@@ -59,7 +65,7 @@ def read_rule(
     values = reader.mapping(data, (), RULE_KEYS)
     if values is None:
         return None, reader.mistakes
-    rule = _RuleReader(reader, values, causes).read(file, pack)
+    rule = _RuleReader(reader, values, causes).read(file, pack, check_patterns)
     if rule is None or any(mistake.fatal for mistake in reader.mistakes):
         return None, reader.mistakes
     return rule, reader.mistakes
@@ -71,10 +77,10 @@ class _RuleReader:
         self.values = values
         self.causes = causes
 
-    def read(self, file: str, pack: str | None) -> Rule | None:
+    def read(self, file: str, pack: str | None, check_patterns: bool) -> Rule | None:
         reader, values = self.reader, self.values
         identifier = self._optional("id", reader.identifier)
-        conditions = ConditionReader(reader, identifier or "")
+        conditions = ConditionReader(reader, identifier or "", check_patterns=check_patterns)
         match = self._optional("match", conditions.read)
         fields: dict[str, Any] = {
             "title": self._optional("title", reader.template),

@@ -11,7 +11,6 @@ from diagnose.engine import cascade, weigh
 from diagnose.engine.cascade import Node
 from diagnose.engine.match import Match, RuleOutcome
 from diagnose.facts.case import Case
-from diagnose.model.event import Event
 from diagnose.model.report import Culprit, Role
 from diagnose.model.taxonomy import Cause, stage_order
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from diagnose.ingest.host import is_host
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.unwrap import encoding_of
 
 SAMPLE = 64 << 10
@@ -38,17 +39,17 @@ BINARY_MAGICS = (
 )
 
 ZIP_CONTENTS = (
-    (re.compile(r"(^|/)(data\.pkl|constants\.pkl|\.format_version|byteorder)$"), "PyTorch zip"),
-    (re.compile(r"\.npy$"), "NumPy zip"),
-    (re.compile(r"^\[Content_Types\]\.xml$|^mimetype$"), "office document"),
-    (re.compile(r"^META-INF/|\.class$"), "Java archive"),
+    (LazyPattern(r"(^|/)(data\.pkl|constants\.pkl|\.format_version|byteorder)$"), "PyTorch zip"),
+    (LazyPattern(r"\.npy$"), "NumPy zip"),
+    (LazyPattern(r"^\[Content_Types\]\.xml$|^mimetype$"), "office document"),
+    (LazyPattern(r"^META-INF/|\.class$"), "Java archive"),
 )
 
-ZIP_NAMES = re.compile(
+ZIP_NAMES = LazyPattern(
     r"\.(?:pt|pth|ckpt|bin|distcp|npz|whl|jar|egg|docx|xlsx|pptx|nemo)$", re.IGNORECASE
 )
 
-PICKLE = re.compile(rb"\x80[\x02-\x05](?:[\x8a\x95}\](KcqX.N\x88\x89]|$)")
+PICKLE = LazyPattern(rb"\x80[\x02-\x05](?:[\x8a\x95}\](KcqX.N\x88\x89]|$)")
 PRINTABLE = bytes(range(32, 127)) + bytes(range(128, 256)) + b"\t\n\r\x08\x0c\x1b"
 
 
@@ -128,14 +129,14 @@ class Identity:
 
 NOBODY = Identity()
 
-EXTENSIONS = re.compile(
+EXTENSIONS = LazyPattern(
     r"(?:\.(?:log|txt|out|err|gz|bz2|xz|zst|tar|tgz|zip|json|jsonl|csv|stdout|stderr|pkl)(?:\.\d{1,2})?)+$",
     re.IGNORECASE,
 )
-STREAM = re.compile(r"(?:^|[._-])(?:(stdout|out)|(stderr|err))(?=$|[._-])", re.IGNORECASE)
-ATTEMPT = re.compile(r"^attempt[_-](\d+)$")
+STREAM = LazyPattern(r"(?:^|[._-])(?:(stdout|out)|(stderr|err))(?=$|[._-])", re.IGNORECASE)
+ATTEMPT = LazyPattern(r"^attempt[_-](\d+)$")
 
-RANK = re.compile(
+RANK = LazyPattern(
     r"(?:(?<![A-Za-z])(?P<word>[A-Za-z]+)[-_.])?(?<![A-Za-z])(?P<local>local)?rank[-_.=]?"
     r"(?P<number>\d{1,6})(?![\dA-Za-z])",
     re.IGNORECASE,
@@ -146,20 +147,28 @@ LAYOUT_WORDS = frozenset(
 
 WHOLE_NAMES = (
     # Flight recorder: "<prefix>rank_<host>_<rank>" where users add the host, else "<prefix><rank>".
-    re.compile(r"^(?:nccl|comm_lib)_trace_rank_(?:(?P<host>.*[A-Za-z].*)_)?(?P<rank>\d{1,6})$"),
-    re.compile(r"^_?(?:fr_|nccl_)?dump_(?P<rank>\d{1,6})$"),
+    LazyPattern(r"^(?:nccl|comm_lib)_trace_rank_(?:(?P<host>.*[A-Za-z].*)_)?(?P<rank>\d{1,6})$"),
+    LazyPattern(r"^_?(?:fr_|nccl_)?dump_(?P<rank>\d{1,6})$"),
     # srun's %j_%s_%t, and %j_%t
-    re.compile(r"^slurm-\d+(?:_\d+)?_(?P<rank>\d{1,5})$"),
-    re.compile(r"^slurm-\d+[-_.](?P<host>[A-Za-z].*\d)[-_.](?P<rank>\d{1,5})$"),
+    LazyPattern(r"^slurm-\d+(?:_\d+)?_(?P<rank>\d{1,5})$"),
+    LazyPattern(r"^slurm-\d+[-_.](?P<host>[A-Za-z].*\d)[-_.](?P<rank>\d{1,5})$"),
     # NCCL_DEBUG_FILE=nccl.%h.%p.log
-    re.compile(r"^nccl[._-](?:debug[._-])?(?P<host>[A-Za-z][\w-]*\d[\w-]*)(?:\.[A-Za-z][\w-]*)*\.\d+$"),
-    re.compile(r"^workerlog\.(?P<local_rank>\d{1,3})$"),
+    LazyPattern(r"^nccl[._-](?:debug[._-])?(?P<host>[A-Za-z][\w-]*\d[\w-]*)(?:\.[A-Za-z][\w-]*)*\.\d+$"),
+    LazyPattern(r"^workerlog\.(?P<local_rank>\d{1,3})$"),
     # MindFormers' msrun
-    re.compile(r"^worker_(?P<rank>\d{1,6})$"),
-    re.compile(r"^(?P<host>\d{1,3}(?:\.\d{1,3}){3})$"),
+    LazyPattern(r"^worker_(?P<rank>\d{1,6})$"),
+    LazyPattern(r"^(?P<host>\d{1,3}(?:\.\d{1,3}){3})$"),
 )  # fmt: skip
 
-TOKENS = re.compile(r"[^A-Za-z0-9-]+")
+TOKENS = LazyPattern(r"[^A-Za-z0-9-]+")
+CONTENTS = LazyPattern(
+    r"^(?:(?:dmesg|kern|kernel|syslog|messages|journal|journalctl|console|nvidia|smi|nvlink|topo"
+    r"|ibstat|ibstatus|slurm|nccl|train|training|log|logs|env|free|df)-)+"
+    r"|(?:-(?:dmesg|kern|kernel|syslog|messages|journal|journalctl|console|nvidia|smi|nvlink|topo"
+    r"|ibstat|ibstatus|slurm|nccl|train|training|log|logs|env|free|df))+$",
+    re.IGNORECASE,
+)
+"""What a file holds, written before or behind the host: ``dmesg-node-07``, ``node-07-dmesg``."""
 
 
 def identity(name: str) -> Identity:
@@ -214,7 +223,8 @@ def _ranks(part: str) -> dict[str, str]:
 
 
 def _host(stem: str) -> str | None:
-    return next((token for token in TOKENS.split(stem) if token and is_host(token)), None)
+    tokens = (CONTENTS.sub("", token) for token in TOKENS.split(stem))
+    return next((token for token in tokens if token and is_host(token)), None)
 
 
 def _stream(part: str) -> str | None:

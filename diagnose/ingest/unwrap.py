@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import BinaryIO, cast
 
 from diagnose.ingest.collector import envelope_lines
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.stream import Readable, Stream, peeked
 
-ESCAPE = re.compile(
+ESCAPE = LazyPattern(
     rb"\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"
     rb"|(?:\x1b|\^\[|#033|\\u001[bB]|\\x1[bB]|\\033)\[[0-9;?]*[A-Za-z]"
     rb"|\x1b[()][0-9A-Za-z]|\x1b[=>78cDEHM]"
@@ -35,8 +36,8 @@ ESCAPE_MARKS = (
 
 JSON_MARKS = (b'"log"', b'"message"', b'"line"', b'"textPayload"', b'"msg"')
 
-PARTIAL = re.compile(rb"^(\d{4}-\d\d-\d\dT\S+ (stdout|stderr) )P ", re.MULTILINE)
-FULL = re.compile(rb"^\d{4}-\d\d-\d\dT\S+ (stdout|stderr) ([PF]) ", re.MULTILINE)
+PARTIAL = LazyPattern(rb"^(\d{4}-\d\d-\d\dT\S+ (stdout|stderr) )P ", re.MULTILINE)
+FULL = LazyPattern(rb"^\d{4}-\d\d-\d\dT\S+ (stdout|stderr) ([PF]) ", re.MULTILINE)
 
 HEAD = 4 << 10
 """Bytes in which a container runtime's log shows itself; it is one from the first line on."""

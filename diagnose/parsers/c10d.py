@@ -18,18 +18,19 @@ from collections.abc import Callable, Iterable
 
 import regex
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers import convert
 from diagnose.parsers.base import BlockParser, LineParser, Pattern, Record, make_event
 
-GROUP = regex.compile(
+GROUP = LazyPattern(
     r"\[PG (?:ID )?(?P<id>\w+)(?: PG GUID (?P<guid>[^\s(\]]+))?(?: ?\((?P<desc>[^)\]]*)\))? Rank (?P<rank>\d+)\]"
 )
 """``[PG 1 Rank 0]`` 2.3, ``[PG 0 (default_pg) Rank 3]`` 2.4, ``[PG ID 0 PG GUID 0(default_pg) Rank 7]`` 2.5."""
 
-RANK = regex.compile(r"\[Rank (\d+)\]")
+RANK = LazyPattern(r"\[Rank (\d+)\]")
 
-SEQUENCE = regex.compile(r"(?:work sequence id|at work|at NCCL work): (\d+)")
+SEQUENCE = LazyPattern(r"(?:work sequence id|at work|at NCCL work): (\d+)")
 
 WORK = (
     r"(?:SeqNum=(?P<seq>\d+), )?OpType=(?P<op>\w+)(?:, TensorShape=\[(?P<shape>[^\]\r\n]*)\])?"
@@ -46,7 +47,7 @@ WORK_TYPES: dict[str, Callable[[str], Value]] = {
     "lasted": convert.milliseconds,
 }
 
-SITE = regex.compile(
+SITE = LazyPattern(
     r"^\s*#(?P<depth>\d+) (?P<function>\S+) from (?P<path>[^\r\n]+):(?P<source_line>\d+)"
 )
 
@@ -60,14 +61,14 @@ RESULTS = {
 }
 """``ncclGetErrorString`` to the name of the result, NCCL init.cc."""
 
-NCCL_ERROR = regex.compile(
+NCCL_ERROR = LazyPattern(
     r"NCCL error(?: in)?: (?:(?P<place>\S+:\d+), )?(?P<message>[^\r\n]*?)"
     r"(?:, NCCL version (?P<version>\d+\.\d+\.\d+)|$)"
 )
-EXPLANATION = regex.compile(
+EXPLANATION = LazyPattern(
     r"\b(nccl(?:\w+Error|InvalidArgument|InvalidUsage))\b|Unknown NCCL error"
 )
-LAST_ERROR = regex.compile(r"^\s*Last error:\s*(?P<text>.*)$")
+LAST_ERROR = LazyPattern(r"^\s*Last error:\s*(?P<text>.*)$")
 
 
 def integers(text: str) -> Value:

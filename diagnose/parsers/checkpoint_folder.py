@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers.base import FolderParser
@@ -25,16 +26,16 @@ from diagnose.parsers.checkpoint_names import RNG, expected_names
 
 Layout = Literal["dcp", "deepspeed", "megatron", "hf", "verl", "nemo", "orbax", "torch"]
 
-STEP = re.compile(r"(?:^|/)(?:global_step_?|iter_|step[-_]|checkpoint-)(\d+)(?=/)")
-WANTED = re.compile(
+STEP = LazyPattern(r"(?:^|/)(?:global_step_?|iter_|step[-_]|checkpoint-)(\d+)(?=/)")
+WANTED = LazyPattern(
     r"(?:\.distcp|\.metadata(?:\.tmp)?|\.(?:pt|pth|ckpt|safetensors|nemo)|-unfinished"
     r"|(?:^|/)(?:latest|latest_universal|latest_checkpointed_iteration\.txt|trainer_state\.json"
     r"|_CHECKPOINT_METADATA|manifest\.ocdbt|commit_success\.txt|random_states_\d+\.pkl"
     r"|\S*\.index\.json|(?:pytorch_model|optimizer|scheduler|sampler|training_args|adapter_model)\S*\.bin)"
     r")$"
 )
-DATA = re.compile(r"\.(?:distcp|pt|pth|ckpt|bin|safetensors)$")
-UNNAMED = re.compile(r"__\d+_\d+\.distcp$|\.metadata(?:\.tmp)?$|-\d{5}-of-\d{5}\.\w+$")
+DATA = LazyPattern(r"\.(?:distcp|pt|pth|ckpt|bin|safetensors)$")
+UNNAMED = LazyPattern(r"__\d+_\d+\.distcp$|\.metadata(?:\.tmp)?$|-\d{5}-of-\d{5}\.\w+$")
 """Files that make their folder a checkpoint though its name states no step."""
 
 POINTERS = ("latest", "latest_checkpointed_iteration.txt")

@@ -6,17 +6,18 @@ the last ones are missing, save where the name states the total (``-00001-of-000
 """
 
 import math
-import re
 from itertools import product
 
-ZERO_FILE = re.compile(
+from diagnose.ingest.lazy import LazyPattern
+
+ZERO_FILE = LazyPattern(
     r"zero_pp_rank_(?P<dp>\d+)_mp_rank_(?P<mp>\d+)_(?P<kind>model|optim)_states\.pt$"
 )
-MODEL_STATES = re.compile(r"(?:^|/)mp_rank_(\d+)_model_states\.pt$")
-MEGATRON_FILE = re.compile(r"(?:^|/)mp_rank_(\d+(?:_\d+)*)/([^/]+)$")
-OF = re.compile(r"^(.*?)-(\d{5})-of-(\d{5})(\..*)$")
-RNG = re.compile(r"(?:^|/)rng_state_(\d+)\.pth$")
-WORLD = re.compile(r"_world_size_(\d+)_rank_(\d+)\.pt$")
+MODEL_STATES = LazyPattern(r"(?:^|/)mp_rank_(\d+)_model_states\.pt$")
+MEGATRON_FILE = LazyPattern(r"(?:^|/)mp_rank_(\d+(?:_\d+)*)/([^/]+)$")
+OF = LazyPattern(r"^(.*?)-(\d{5})-of-(\d{5})(\..*)$")
+RNG = LazyPattern(r"(?:^|/)rng_state_(\d+)\.pth$")
+WORLD = LazyPattern(r"_world_size_(\d+)_rank_(\d+)\.pt$")
 
 EXPECTED_LIMIT = 200_000
 """Names that numbering may call for; a file name with a huge number is no plan."""

@@ -42,6 +42,7 @@
 import re
 from collections.abc import Iterator
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import BlockParser, LineParser, Note, Pattern, make_event
 from diagnose.parsers.convert import SIZES, size
@@ -55,30 +56,30 @@ _ROUNDING = 20 << 20
 """A difference of figures printed in GiB with two decimals means nothing below this."""
 
 _SIZE = r"([\d.]+ (?:bytes|[KMGT]i?B))"
-_START = re.compile(
+_START = LazyPattern(
     r"(CUDA|HIP|XPU) out of memory\. Tried to allocate (?:more than 1EB|" + _SIZE + ")"
 )
 _CLASSIC = {
-    "gpu_index": re.compile(r"\(GPU (\d+);"),
-    "capacity": re.compile(_SIZE + " total capacity"),
-    "allocated": re.compile(_SIZE + " already allocated"),
-    "free": re.compile(_SIZE + " free;"),
-    "limit": re.compile(_SIZE + " allowed;"),
-    "reserved": re.compile(_SIZE + r" (?:reserved in total by PyTorch|cached)\)"),
+    "gpu_index": LazyPattern(r"\(GPU (\d+);"),
+    "capacity": LazyPattern(_SIZE + " total capacity"),
+    "allocated": LazyPattern(_SIZE + " already allocated"),
+    "free": LazyPattern(_SIZE + " free;"),
+    "limit": LazyPattern(_SIZE + " allowed;"),
+    "reserved": LazyPattern(_SIZE + r" (?:reserved in total by PyTorch|cached)\)"),
 }
 _MODERN = {
-    "gpu_index": re.compile(r"GPU (\d+) has a total"),
-    "capacity": re.compile("total capaci?ty of " + _SIZE),
-    "free": re.compile("of which " + _SIZE + " is free"),
-    "process_used": re.compile("this process has " + _SIZE + " memory in use"),
-    "limit": re.compile(_SIZE + " allowed;"),
-    "allocated": re.compile("Of the allocated memory " + _SIZE + " is allocated by PyTorch"),
-    "private_pools": re.compile("with " + _SIZE + " allocated in private pools"),
-    "reserved_unallocated": re.compile(_SIZE + " is reserved by PyTorch but unallocated"),
+    "gpu_index": LazyPattern(r"GPU (\d+) has a total"),
+    "capacity": LazyPattern("total capaci?ty of " + _SIZE),
+    "free": LazyPattern("of which " + _SIZE + " is free"),
+    "process_used": LazyPattern("this process has " + _SIZE + " memory in use"),
+    "limit": LazyPattern(_SIZE + " allowed;"),
+    "allocated": LazyPattern("Of the allocated memory " + _SIZE + " is allocated by PyTorch"),
+    "private_pools": LazyPattern("with " + _SIZE + " allocated in private pools"),
+    "reserved_unallocated": LazyPattern(_SIZE + " is reserved by PyTorch but unallocated"),
 }
-_PROCESS = re.compile(r"Process (\d+) has " + _SIZE + " memory in use")
-_HINT = re.compile(r"PYTORCH_\w*ALLOC_CONF")
-_COMPLETE = re.compile(
+_PROCESS = LazyPattern(r"Process (\d+) has " + _SIZE + " memory in use")
+_HINT = LazyPattern(r"PYTORCH_\w*ALLOC_CONF")
+_COMPLETE = LazyPattern(
     r"reserved in total by PyTorch\)|cached\)|PyTorch but unallocated|empty_cache|more than 1EB"
 )
 _FIELDS = (
@@ -321,10 +322,10 @@ _ROWS = {
     "GPU reserved memory": "reserved",
     "Non-releasable memory": "non_releasable",
 }
-_ROW = re.compile(
+_ROW = LazyPattern(
     r"\|\s*([A-Z][\w -]*?) *\|\s*(\d+) *([KMGTP]?i?B)\s*\|\s*(\d+) *([KMGTP]?i?B)\s*\|"
 )
-_COUNTS = re.compile(r"CUDA OOMs: (\d+) *\| *cudaMalloc retries: (\d+)")
+_COUNTS = LazyPattern(r"CUDA OOMs: (\d+) *\| *cudaMalloc retries: (\d+)")
 
 
 def _summary_ends(lines: list[Line], following: Line) -> bool:

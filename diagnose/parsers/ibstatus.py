@@ -26,6 +26,7 @@ word on a healthy fast link. LIDs are hexadecimal in ibstatus and decimal in the
 import re
 from collections.abc import Iterator
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import BlockParser, LineParser, Note, Pattern, make_event
 
@@ -50,9 +51,9 @@ _PHYSICAL = {
     "PORT_CONFIGURATION TRAINNING": "PortConfigurationTraining",
 }
 
-_HEAD = re.compile(r"Infiniband device '([^']+)' port (\d+) status:")
-_KEY = re.compile(r"\s*(default gid|base lid|sm lid|state|phys state|rate|link_layer):\s*(.*?)\s*$")
-_RATE = re.compile(r"([\d.]+) Gb/sec(?: \((\d+)X(?: ([A-Z0-9]+))?\))?")
+_HEAD = LazyPattern(r"Infiniband device '([^']+)' port (\d+) status:")
+_KEY = LazyPattern(r"\s*(default gid|base lid|sm lid|state|phys state|rate|link_layer):\s*(.*?)\s*$")
+_RATE = LazyPattern(r"([\d.]+) Gb/sec(?: \((\d+)X(?: ([A-Z0-9]+))?\))?")
 
 
 def _words(state: str) -> str:
@@ -127,8 +128,8 @@ IBSTATUS = BlockParser(
     maximum=12,
 )
 
-_ADAPTER = re.compile(r"^(?:CA|\?\?\?) '([^']+)'$")
-_ADAPTER_KEY = re.compile(r"^\s*([A-Z][\w ]*?):\s*(.*?)\s*$")
+_ADAPTER = LazyPattern(r"^(?:CA|\?\?\?) '([^']+)'$")
+_ADAPTER_KEY = LazyPattern(r"^\s*([A-Z][\w ]*?):\s*(.*?)\s*$")
 
 
 def _read_adapter(lines: list[Line]) -> Iterator[Event]:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Clock, Event, Line, Measurement, Nature
 from diagnose.parsers.base import make_event
 from diagnose.parsers.convert import short_host
@@ -128,8 +129,8 @@ STATED = {
 }
 """Names without a unit whose program is known by the name."""
 
-_NOISE = re.compile(r"[\s_\-/.]+")
-_UNIT = re.compile(r"(.*?)(?:\s*\(([A-Za-z]+)(?:/(?:it|iter|step))?\)|(?:_| in )([A-Za-z]+))$")
+_NOISE = LazyPattern(r"[\s_\-/.]+")
+_UNIT = LazyPattern(r"(.*?)(?:\s*\(([A-Za-z]+)(?:/(?:it|iter|step))?\)|(?:_| in )([A-Za-z]+))$")
 
 
 def squash(name: str) -> str:

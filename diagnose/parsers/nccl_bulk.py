@@ -17,6 +17,7 @@ so a job that never came so far has none. Cut off: a call without its ``comm`` i
 import re
 from collections.abc import Iterable, Iterator
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers.base import BlockText, BulkParser, make_event
 
@@ -35,17 +36,17 @@ LOOKS = 8
 VIA_LENGTH = 160
 """Bytes behind the literal in which the rest of a channel line stands."""
 
-VIA = re.compile(
+VIA = LazyPattern(
     rb" via (?P<transport>NET/[^/\r\n]{1,40}|P2P/[A-Za-z]+|SHM|direct shared memory|COLLNET/\w+)"
     rb"(?P<rest>[^\r\n]{0,80})"
 )
-EDGE = re.compile(
+EDGE = LazyPattern(
     rb"(?P<src>\d+)(?:\[[^\]\r\n]*\])? -> (?P<dst>\d+)(?:\[[^\]\r\n]*\])?"
     rb"(?: \[(?P<direction>send|receive)\])?$"
 )
 """``src[bus or nvml device] -> dst[...] [direction] via transport rest``, NCCL 2.3 to 2.30."""
 
-CALL = re.compile(
+CALL = LazyPattern(
     rb"(?:(?P<op>\w+): opCount (?P<count>[0-9a-f]+) sendbuff \S+ recvbuff \S+ count (?P<elements>\d+)"
     rb" datatype (?P<datatype>\d+) op (?P<reduction>\d+) root (?P<root>-?\d+) comm (?P<comm>0x[0-9a-f]+)"
     rb"(?: \[nranks=(?P<nranks>\d+)\])?)"
@@ -80,9 +81,10 @@ def _sample(block: BlockText) -> Iterator[int]:
     stride = 0 if len(data) <= SMALL else STRIDE
     for place in block.places:
         literal = b" via " + data[data.rfind(b" via ", 0, place) + 5 : place]
-        while place >= 0:
+        while place > 0:
             yield place
-            place = data.find(literal, place + stride)
+            following = data.find(literal, place + stride)
+            place = following + len(literal) if following >= 0 else 0
 
 
 def _edge(edge: re.Match[bytes], via: re.Match[bytes]) -> dict[str, Value]:
@@ -161,7 +163,7 @@ PARSERS = (
     BulkParser(
         name="nccl-channels",
         title="Transports of NCCL channels: P2P, SHM, NET/IB, NET/Socket",
-        opens=MARKS,
+        opens=(" via P2P/", " via SHM", " via NET/", " via direct shared memory", " via COLLNET/"),
         read=read_channels,
         emits=("nccl.channel",),
         sample="node-07:4121:4388 [3] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/0/GDRDMA",

@@ -15,12 +15,11 @@ is reported as far as it goes.
 
 from collections.abc import Iterable
 
-import regex
-
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Line, Nature, Value
 from diagnose.parsers.base import BlockParser, LineParser, Pattern, Record, make_event
 
-NAME = regex.compile(
+NAME = LazyPattern(
     r"(?:(?:TORCH_|OFI_)?[NR]CCL_[A-Z0-9_]+|GLOO_SOCKET_IFNAME|UCX_[A-Z0-9_]+|FI_PROVIDER"
     r"|FI_EFA_[A-Z0-9_]+|TORCH_DISTRIBUTED_DEBUG|CUDA_VISIBLE_DEVICES|CUDA_LAUNCH_BLOCKING"
     r"|CUDA_DEVICE_MAX_CONNECTIONS|PYTORCH_(?:CUDA_)?ALLOC_CONF|IB_GID_INDEX)"
@@ -42,10 +41,10 @@ OPENS = (
     "IB_GID_INDEX",
 )
 
-QUOTED = regex.compile(r"['\"](?P<name>\w+)['\"]\]?\s?[:=]\s?['\"](?P<value>[^'\"]*)['\"]")
+QUOTED = LazyPattern(r"['\"](?P<name>\w+)['\"]\]?\s?[:=]\s?['\"](?P<value>[^'\"]*)['\"]")
 """In a printed dictionary or a Python assignment."""
 
-NEXT_IN_LIST = regex.compile(r",(?=[A-Z][A-Z0-9_]*=)")
+NEXT_IN_LIST = LazyPattern(r",(?=[A-Z][A-Z0-9_]*=)")
 """Slurm's ``--export=ALL,A=1,B=2``; a comma inside a value is followed by no ``NAME=``."""
 
 SHELL_WORDS = frozenset({"export", "declare", "typeset", "env", "ENV", "+", "++", "$"})

@@ -16,8 +16,7 @@ tail keeps the status and lacks adapter and vendor error.
 
 from collections.abc import Callable
 
-import regex
-
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature
 from diagnose.parsers import convert
 from diagnose.parsers.base import LineParser, Pattern
@@ -50,12 +49,12 @@ BENIGN = frozenset(
 )  # fmt: skip
 """Event names of libibverbs that cost a running job nothing by themselves."""
 
-VENDOR = regex.compile(r"vendor[_ ]err[ =](\d+)")
-DIRECTION = regex.compile(r"\((Send|Recv)\)|req_type=(\w+)")
-LOCAL_GID = regex.compile(r"localGid ([0-9a-fA-F:.]+)")
-REMOTE_GID = regex.compile(r"remoteGids? ?([0-9a-fA-F:.]+)")
-NUMBER = regex.compile(r" errno (\d+)")
-HCA = regex.compile(r"\bhca ([\w.+-]+)")
+VENDOR = LazyPattern(r"vendor[_ ]err[ =](\d+)")
+DIRECTION = LazyPattern(r"\((Send|Recv)\)|req_type=(\w+)")
+LOCAL_GID = LazyPattern(r"localGid ([0-9a-fA-F:.]+)")
+REMOTE_GID = LazyPattern(r"remoteGids? ?([0-9a-fA-F:.]+)")
+NUMBER = LazyPattern(r" errno (\d+)")
+HCA = LazyPattern(r"\bhca ([\w.+-]+)")
 
 OTHER_EVENT = frozenset({"ibv_modify_qp", "ibv_open_device"})
 

@@ -17,20 +17,19 @@ last block of a piped standard output that the process could not flush; only oth
 
 from collections.abc import Callable
 
-import regex
-
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers import convert
 from diagnose.parsers.base import LineParser, Pattern
 
-VIRTUAL = regex.compile(
+VIRTUAL = LazyPattern(
     r"(?:docker|br-|veth|virbr|cni|flannel|cali|cilium|lxc|lxd|kube-|vxlan|weave|podman|tun|tap"
     r"|tailscale|lo$)"
 )
 """Interfaces that end on the host itself: bridges, container ends, overlays and tunnels."""
 
-DEVICE = regex.compile(r"\[\d+\](?P<name>[^\s:\];]+):(?P<port>\d+)(?:/(?P<layer>[^\s;\[]+))?")
-INTERFACE = regex.compile(
+DEVICE = LazyPattern(r"\[\d+\](?P<name>[^\s:\];]+):(?P<port>\d+)(?:/(?P<layer>[^\s;\[]+))?")
+INTERFACE = LazyPattern(
     r"(?:\[\d+\])?(?P<name>[^\s:\[\]]+):(?P<address>[0-9A-Fa-f][^\s<]*)(?:<|\s|$)"
 )
 

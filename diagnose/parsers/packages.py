@@ -19,14 +19,15 @@ from collections.abc import Iterable
 
 import regex
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers import convert
 from diagnose.parsers.base import Document, FileParser, make_event
 
-HEADING = regex.compile(
+HEADING = LazyPattern(
     r"^\s*(?:#+ *(?P<a>[\w.-]+):?|==> *(?P<b>[\w.-]+) *<==|(?P<c>[A-Za-z][\w.-]*):)\s*$"
 )
-PACKAGE = regex.compile(
+PACKAGE = LazyPattern(
     r"^\s*(?P<package>nvidia-nccl|nvidia-cuda-runtime|torch|triton|deepspeed|megatron-core|vllm|transformers)"
     r"(?:-(?P<variant>cu\d+))?(?:==|\s+)(?P<value>\d+\.\d[\w.+-]*)\s*$"
 )

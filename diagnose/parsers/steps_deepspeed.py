@@ -9,23 +9,23 @@ not reached. *Cut off*: a line cut inside a field gives the fields before it.
 is 2**30 bytes.
 """
 
-import re
 from collections.abc import Iterator
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Measurement
 from diagnose.parsers.base import BlockText, BulkParser
 from diagnose.parsers.metric_names import numbers, with_nan_events
 
-STEP = re.compile(rb"\bstep=(\d+), skipped=(\d+), lr=\[([-\d.e+]*)")
-THROUGHPUT = re.compile(
+STEP = LazyPattern(rb"\bstep=(\d+), skipped=(\d+), lr=\[([-\d.e+]*)")
+THROUGHPUT = LazyPattern(
     rb"(?:micro_step=\d+/global_step=(\d+)|\b\d+/(\d+)), "
     rb"(?:Running(?:Avg)?SamplesPerSec=[\d.a-z]+, )?(?:Curr)?SamplesPerSec=([\d.]+)"
     rb"(?:, MemAllocated=([\d.]+)GB)?(?:, MaxMemAllocated=([\d.]+)GB)?"
 )
-TIMERS = re.compile(rb"(?:\[Rank -?\d+\] |rank=\d+ )time \(ms\) ((?:\| [\w.]+: [\d.]+ ?)+)")
-TIMER = re.compile(rb"([\w.]+): ([\d.]+)")
-MEMORY = re.compile(rb"\bMA ([\d.]+) GB\s+Max_MA ([\d.]+) GB\s+CA ([\d.]+) GB")
-PIPELINE = re.compile(
+TIMERS = LazyPattern(rb"(?:\[Rank -?\d+\] |rank=\d+ )time \(ms\) ((?:\| [\w.]+: [\d.]+ ?)+)")
+TIMER = LazyPattern(rb"([\w.]+): ([\d.]+)")
+MEMORY = LazyPattern(rb"\bMA ([\d.]+) GB\s+Max_MA ([\d.]+) GB\s+CA ([\d.]+) GB")
+PIPELINE = LazyPattern(
     rb"\bsteps: (\d+) loss: ([-+\w.]+) iter time \(s\): ([\d.]+) samples/sec: ([\d.]+)"
 )
 

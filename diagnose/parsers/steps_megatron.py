@@ -20,12 +20,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Measurement, Nature, Value
 from diagnose.parsers.base import BlockText, BulkParser, make_event
 from diagnose.parsers.metric_names import nan_event, number, numbers, with_nan_events
 
-ITERATION = re.compile(rb"iteration[ \t]+(\d+)/ *\d+[ \t]*\|")
-FIELD = re.compile(rb"([^|:]+):\s*([-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf))\s*\|")
+ITERATION = LazyPattern(rb"iteration[ \t]+(\d+)/ *\d+[ \t]*\|")
+FIELD = LazyPattern(rb"([^|:]+):\s*([-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf))\s*\|")
 
 COLUMNS: dict[str, tuple[str, float]] = {
     "elapsed time per iteration (ms)": ("step_time", 1e-3),
@@ -47,7 +48,7 @@ COLUMNS: dict[str, tuple[str, float]] = {
     "number of nan iterations": ("nan_steps", 1.0),
 }
 
-NEMO = re.compile(rb"Training epoch (\d+), iteration (\d+)/\d+ *((?:\|[^|\n\r]+)*)")
+NEMO = LazyPattern(rb"Training epoch (\d+), iteration (\d+)/\d+ *((?:\|[^|\n\r]+)*)")
 NEMO_COLUMNS: dict[str, str] = {
     "lr": "learning_rate",
     "global_batch_size": "global_batch",
@@ -58,8 +59,8 @@ NEMO_COLUMNS: dict[str, str] = {
     "TFLOPS_per_GPU": "tflops",
     "val_loss": "validation_loss",
 }
-BRIDGE = re.compile(rb"Step Time : ([\d.]+)s GPU utilization: ([\d.]+)MODEL_TFLOP/s/GPU")
-VALIDATION = re.compile(
+BRIDGE = LazyPattern(rb"Step Time : ([\d.]+)s GPU utilization: ([\d.]+)MODEL_TFLOP/s/GPU")
+VALIDATION = LazyPattern(
     rb"valid(?:ation)? loss at iteration +(\d+) \|[^\n]*?lm loss value: ([-+\w.]+)"
 )
 
@@ -78,16 +79,16 @@ TIMERS: dict[str, str] = {
 """Timers that are added up where several name one metric; ``forward-backward`` holds waiting for
 the neighbour stages too, so it is none of them."""
 
-TABLE = re.compile(
+TABLE = LazyPattern(
     rb"(?:\((?:min, max)\)|max|min) time across ranks \(ms\):[^\n]*\n"
     rb"((?:[^\n]*?[\w/-]+ \.*: ?(?:\([\d.]+, [\d.]+\)|[\d.]+)[ \t\r]*(?:\n|\Z))+)"
 )
-ROW = re.compile(rb"([\w/-]+) \.*: ?(?:\(([\d.]+), ([\d.]+)\)|([\d.]+))[ \t\r]*$", re.MULTILINE)
-ALL_RANKS = re.compile(rb"times across ranks \(ms\):")
-SECTION = re.compile(rb"(?:^|\s)([a-z][\w/-]+):[ \t\r]*$")
-RANK_ROW = re.compile(rb"\brank +(\d+): ([\d.]+)[ \t\r]*$")
-ONE_LINE = re.compile(rb"(\w+=\d+ )?time \(ms\) ((?:\| [\w/-]+: [\d.]+ ?)+)")
-ONE_TIMER = re.compile(rb"([\w/-]+): ([\d.]+)")
+ROW = LazyPattern(rb"([\w/-]+) \.*: ?(?:\(([\d.]+), ([\d.]+)\)|([\d.]+))[ \t\r]*$", re.MULTILINE)
+ALL_RANKS = LazyPattern(rb"times across ranks \(ms\):")
+SECTION = LazyPattern(rb"(?:^|\s)([a-z][\w/-]+):[ \t\r]*$")
+RANK_ROW = LazyPattern(rb"\brank +(\d+): ([\d.]+)[ \t\r]*$")
+ONE_LINE = LazyPattern(rb"(\w+=\d+ )?time \(ms\) ((?:\| [\w/-]+: [\d.]+ ?)+)")
+ONE_TIMER = LazyPattern(rb"([\w/-]+): ([\d.]+)")
 
 
 def read(block: BlockText) -> Iterator[Event | Measurement]:

@@ -13,44 +13,45 @@ read where it states its unit.
 import re
 from collections.abc import Iterator
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Measurement
 from diagnose.parsers.base import BlockText, BulkParser
 from diagnose.parsers.metric_names import TIMES, metrics, number, numbers, with_nan_events
 
-TITAN = re.compile(
+TITAN = LazyPattern(
     rb"step: *(?P<step>\d+) +loss: *(?P<loss>[-+\w.]+) +(?:grad_norm: *(?P<norm>[-+\w.]+) +)?"
     rb"memory: *(?P<memory>[\d.]+)GiB\([\d.]+%\) +(?:tps|wps): *(?P<tps>[\d,]+)"
     rb"(?: +tflops: *(?P<tflops>[\d,.]+))?(?: +mfu: *(?P<mfu>[\d.]+)%)?"
 )
-NANOGPT = re.compile(rb"\biter (\d+): loss ([-+\w.]+), time ([\d.]+)ms")
-NANOGPT_EVAL = re.compile(rb"\bstep (\d+): train loss [-+\w.]+, val loss ([-+\w.]+)")
-MODDED = re.compile(
+NANOGPT = LazyPattern(rb"\biter (\d+): loss ([-+\w.]+), time ([\d.]+)ms")
+NANOGPT_EVAL = LazyPattern(rb"\bstep (\d+): train loss [-+\w.]+, val loss ([-+\w.]+)")
+MODDED = LazyPattern(
     rb"\bstep:(\d+)/\d+ (?:(train|val)_loss:([-+\w.]+) )?train_time:(\d+)ms step_avg:([\d.]+|nan)ms"
 )
-MINDFORMERS = re.compile(
+MINDFORMERS = LazyPattern(
     rb"Epoch:\[ *(\d+)/ *\d+\], step:\[ *(\d+)/ *(\d+)\], loss: ([-+\w.]+), per_step_time: (\d+)ms,"
     rb"(?: lr: ([-+\w.]+),)?(?: overflow cond: \w+, loss_scale: ([\d.]+))?(?:, global_norm: \[ *([-+\w.]+) *\])?"
 )
-PADDLE = re.compile(
+PADDLE = LazyPattern(
     rb"^[^\n]*?(?:\bglobal[_ ]step:? (\d+)|\bavg_batch_cost: [\d.]+ sec)[^\n]*", re.MULTILINE
 )
-PADDLE_FIELD = re.compile(r"([\w ]+?): ([-+]?[\d.]+(?:[eE][-+]?\d+)?|-?nan|-?inf)\b")
+PADDLE_FIELD = LazyPattern(r"([\w ]+?): ([-+]?[\d.]+(?:[eE][-+]?\d+)?|-?nan|-?inf)\b")
 PADDLE_NAMES = ("loss", "learning_rate", "interval_tokens_per_second_per_device",
                 "interval_hardware_tflops_per_device", "avg_reader_cost", "avg_batch_cost")  # fmt: skip
 
-PLAIN = re.compile(
+PLAIN = LazyPattern(
     rb"\b(?:[Gg]lobal[ _-]?)?(?:[Ss]tep|[Ii]ter(?:ation)?|STEP)\b[ \t]*[:=#\[]?[ \t]*(\d+)\b(?:[ \t]*/[ \t]*(\d+))?"
     rb"([^\n\r]*?\b(?:[Tt]rain(?:ing)?[ _/])?(?:lm[ _]|per_token_)?[Ll]oss\b[^\n\r]*)"
 )
-PLAIN_PAIR = re.compile(
+PLAIN_PAIR = LazyPattern(
     r"\b([A-Za-z][\w/]*(?:[ -](?:loss|rate|norm|time|scale))?)[\"']?(?:\s*[:=]\s*|\s+)"
     r"([-+]?(?:\d[\d,]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|nan|inf|NaN)(?![\w.]*[A-Za-z]\w*/\d))"
     r"[ ]?(ms|s/it|s|sec|it/s|samples/s)?(?![\w])"
 )
-TRAILING_RATE = re.compile(r"([\d,.]+) ?(?:k )?(tok(?:ens)?/s(?:ec)?(?:/(?:gpu|GPU|device))?)")
-TRAILING_TIME = re.compile(r"\| *([\d.]+) ?ms *\|")
+TRAILING_RATE = LazyPattern(r"([\d,.]+) ?(?:k )?(tok(?:ens)?/s(?:ec)?(?:/(?:gpu|GPU|device))?)")
+TRAILING_TIME = LazyPattern(r"\| *([\d.]+) ?ms *\|")
 OTHER_DIALECTS = (b"| consumed samples:", b"GiB(", b" train_time:", b"ms, mfu ")
-OTHERS = re.compile(rb"consumed samples|\btps:|samples/sec:|, val loss|lr=\[")
+OTHERS = LazyPattern(rb"consumed samples|\btps:|samples/sec:|, val loss|lr=\[")
 TIME_WORDS = frozenset(
     {"time", "dt", "step_time", "iter_time", "elapsed", "step time", "batch_time"}
 )

@@ -16,30 +16,31 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Measurement
 from diagnose.parsers.base import BlockText, BulkParser
 from diagnose.parsers.metric_names import metrics, nan_event, number, step_of, with_nan_events
 
-DICT = re.compile(rb"\{'[^{}\n]*\}")
-DICT_MARK = re.compile(rb"'(?:loss|eval_loss|grad_norm)':")
-PAIR = re.compile(
+DICT = LazyPattern(rb"\{'[^{}\n]*\}")
+DICT_MARK = LazyPattern(rb"'(?:loss|eval_loss|grad_norm)':")
+PAIR = LazyPattern(
     r"'([^']+)': (?:'([^']*)'|(?:tensor|array|np\.\w+)\(([^,()]*)[^()]*\)|([-+\w.]+))"
 )
-BAR = re.compile(
+BAR = LazyPattern(
     rb"(?P<percent>\d{1,3})%\|[^|\r\n]*\|\s*(?P<done>\d+)/(?P<total>\d+)"
     rb" \[(?P<elapsed>[\d:]+)<[\d:?]+(?P<rest>[^\]\r\n]*)\]?"
 )
 BAR_SPAN = 20
-PREFIX = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]|^(?:\[[\w,]+\](?:<\w+>)?:?|[\w.-]*\d[\w.-]*:)\s*")
-LIGHTNING = re.compile(rb"Epoch (\d+):? *:? *$")
-POSTFIX = re.compile(r"([A-Za-z_][\w/.-]*(?: in s)?)=([-+\w.]+)")
+PREFIX = LazyPattern(rb"\x1b\[[0-9;]*[A-Za-z]|^(?:\[[\w,]+\](?:<\w+>)?:?|[\w.-]*\d[\w.-]*:)\s*")
+LIGHTNING = LazyPattern(rb"Epoch (\d+):? *:? *$")
+POSTFIX = LazyPattern(r"([A-Za-z_][\w/.-]*(?: in s)?)=([-+\w.]+)")
 
-FAIRSEQ = re.compile(rb"\| (train_inner|train|valid) \| ([^\n\r]*)")
-VERL = re.compile(rb"\bstep:(\d+) - ([A-Za-z_][^\n\r]*)")
-COMPOSER = re.compile(
+FAIRSEQ = LazyPattern(rb"\| (train_inner|train|valid) \| ([^\n\r]*)")
+VERL = LazyPattern(rb"\bstep:(\d+) - ([A-Za-z_][^\n\r]*)")
+COMPOSER = LazyPattern(
     rb"\[batch=(\d+)/\d+\]:[ \t\r]*\n((?:[^\n]*\b(?:Train|Eval) [^\n]*: [^\n]*(?:\n|\Z))+)"
 )
-COMPOSER_ROW = re.compile(r"\b(Train|Eval) (\S[^\n]*?): ([-+\w.]+)")
+COMPOSER_ROW = LazyPattern(r"\b(Train|Eval) (\S[^\n]*?): ([-+\w.]+)")
 
 
 def read_dicts(block: BlockText) -> Iterator[Event | Measurement]:

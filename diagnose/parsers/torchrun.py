@@ -23,23 +23,24 @@ from datetime import UTC, datetime
 
 import regex
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Clock, Event, Line, Nature, Value
 from diagnose.parsers import convert
 from diagnose.parsers.base import BlockParser, LineParser, Note, Pattern, Record, make_event
 
-ENTRY = regex.compile(r"^\s*\[\d+\]:\s*$")
-SECTION = regex.compile(
+ENTRY = LazyPattern(r"^\s*\[\d+\]:\s*$")
+SECTION = LazyPattern(
     r"^\s*(?:Root Cause(?: \(first observed failure\))?|(?:Other )?Failures):\s*$"
 )
-FRAME = regex.compile(r"^\s*(?:={10,}|\*{10,})\s*$")
-FIELD = regex.compile(
+FRAME = LazyPattern(r"^\s*(?:={10,}|\*{10,})\s*$")
+FIELD = LazyPattern(
     r"^\s*(?P<name>time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(?P<value>.*)$"
 )
-RANKS = regex.compile(r"(?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)")
-EXIT = regex.compile(r"(?P<code>-?\d+) \(pid: (?P<pid>\d+)\)")
+RANKS = LazyPattern(r"(?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)")
+EXIT = LazyPattern(r"(?P<code>-?\d+) \(pid: (?P<pid>\d+)\)")
 NO_TRACEBACK = "To enable traceback see"
 
-RESULT = regex.compile(r"^\s*(?P<name>[a-z_]+)=(?P<value>\[[^\]]*\]?|\S*)\s*$")
+RESULT = LazyPattern(r"^\s*(?P<name>[a-z_]+)=(?P<value>\[[^\]]*\]?|\S*)\s*$")
 PLACEMENT = {
     "restart_count", "master_port", "group_rank", "group_world_size", "local_ranks", "role_ranks",
     "global_ranks", "role_world_sizes", "global_world_sizes", "master_addr",

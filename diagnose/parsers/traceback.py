@@ -26,6 +26,7 @@ without either is noted.
 import re
 from dataclasses import dataclass, field
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import BlockParser, LineParser, Note, Pattern, make_event
 
@@ -55,19 +56,19 @@ EFFECTS = frozenset(
 
 TEARDOWNS = frozenset({"KeyboardInterrupt", "SystemExit", "CancelledError"})
 
-_EFFECT_MESSAGES = re.compile(
+_EFFECT_MESSAGES = LazyPattern(
     r"NCCL communicator was aborted|[Cc]onnection (?:closed|reset) by (?:remote )?peer|Broken pipe"
     r"|ncclRemoteError|Watchdog caught collective|cannot schedule new futures"
     r"|Engine core initialization failed|can only test a child process"
 )
-_LAUNCHERS = re.compile(r"torchrun|torch\.distributed|deepspeed|accelerate|python|srun|mpirun")
-_PLAIN_HEAD = re.compile(r"(?:[\s\d:.,/TZ+|-]|\[[^\]]*\]|\([^)]*\))*$")
-_ERROR_HEAD = re.compile(r"\b(?:ERROR|CRITICAL|FATAL|Exception|E)\b")
-_MILD_HEAD = re.compile(r"\b(?:DEBUG|INFO|WARN(?:ING)?)\b|\b[Rr]etry")
-_ERRNO = re.compile(r"\[Errno (\d+)\]|\(os error (\d+)\)|error: [A-Z][a-z ]+ \((\d+)\)")
-_PATH = re.compile(r"'(/[^']*|[^']*[/.][^']*)'|\"(/[^\"]*)\"")
-_MODULE = re.compile(r"No module named '?([\w.]+)'?")
-_CAUGHT = re.compile(r"Caught (\w+) in ")
+_LAUNCHERS = LazyPattern(r"torchrun|torch\.distributed|deepspeed|accelerate|python|srun|mpirun")
+_PLAIN_HEAD = LazyPattern(r"(?:[\s\d:.,/TZ+|-]|\[[^\]]*\]|\([^)]*\))*$")
+_ERROR_HEAD = LazyPattern(r"\b(?:ERROR|CRITICAL|FATAL|Exception|E)\b")
+_MILD_HEAD = LazyPattern(r"\b(?:DEBUG|INFO|WARN(?:ING)?)\b|\b[Rr]etry")
+_ERRNO = LazyPattern(r"\[Errno (\d+)\]|\(os error (\d+)\)|error: [A-Z][a-z ]+ \((\d+)\)")
+_PATH = LazyPattern(r"'(/[^']*|[^']*[/.][^']*)'|\"(/[^\"]*)\"")
+_MODULE = LazyPattern(r"No module named '?([\w.]+)'?")
+_CAUGHT = LazyPattern(r"Caught (\w+) in ")
 
 
 def error_nature(kind: str | None, message: str) -> Nature:
@@ -167,9 +168,9 @@ ERROR_LINES = LineParser(
 )
 
 
-_FRAME = re.compile(r'\s*File "([^"]+)", line (\d+)(?:, in (.+))?$')
-_SUMMARY = re.compile(r"((?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*))(?:: ?(.*))?$")
-_KNOWN_END = re.compile(
+_FRAME = LazyPattern(r'\s*File "([^"]+)", line (\d+)(?:, in (.+))?$')
+_SUMMARY = LazyPattern(r"((?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*))(?:: ?(.*))?$")
+_KNOWN_END = LazyPattern(
     r"(?:Error|Exception|ExceptionGroup|Warning|Exit|Interrupt|Timeout|TimeoutExpired|Iteration"
     r"|Invalid|OutOfResources|Failed|Pool|Empty|Full)$"
 )
@@ -177,7 +178,7 @@ _CONNECTORS = (
     "The above exception was the direct cause of the following exception",
     "During handling of the above exception, another exception occurred",
 )
-_INWARD = re.compile(r"Original Traceback|-- Process \d+ terminated with|^[\s|]*\+-\+?-+ \d+ -+")
+_INWARD = LazyPattern(r"Original Traceback|-- Process \d+ terminated with|^[\s|]*\+-\+?-+ \d+ -+")
 _AFTER_SUMMARY = 8
 """Lines of a longer message that may stand before the next block of a chain."""
 _FOREIGN = 10

@@ -12,6 +12,7 @@ ends early states the arguments before the cut.
 import re
 from collections.abc import Iterator
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import (
     BlockParser,
@@ -270,7 +271,7 @@ EXITS = (
           "There seems not to be a single sample in your epoch_iterator, stopping training at step 120", EFFECT),
 )  # fmt: skip
 
-MESH = re.compile(
+MESH = LazyPattern(
     r"device mesh with (?:parallelism: )?(?:\[([^\]]*)\], \[([\d, ]*)\]|((?:\w+=\d+(?:, )?)+))"
 )
 
@@ -291,7 +292,7 @@ def read_mesh(lines: list[Line]) -> Iterator[Record]:
         yield make_event("job.argument", SETTING, lines[0], fields, fact=f"arg.{name}")
 
 
-PREPROCESS = re.compile(
+PREPROCESS = LazyPattern(
     rb"(Running tokenizer[^:\r\n|]{0,40}|[Tt]okeniz[^:\r\n|]{0,40}|Map(?: \(num_proc=\d+\))?|Filter(?: \(num_proc=\d+\))?|Preprocess[^:\r\n|]{0,40}"
     rb"|Generating \w+ split|Grouping texts[^:\r\n|]{0,40}|Packing[^:\r\n|]{0,40}|Converting format[^:\r\n|]{0,40}|Saving the dataset[^:\r\n|]{0,40})"
     rb": *(\d{1,3})%\|[^|\r\n]*\| *(\d+)/(\d+) \[([\d:]+)<([\d:?]+)"

@@ -141,8 +141,10 @@ def test_weak_text_is_an_error_for_shipped_rules_and_a_warning_for_teams(shipped
     weak = "{regex: 'x+ \\d+'}"
     write(team, gamma=rule_text("gamma", match=weak))
     (shipped / "comms" / "delta.yaml").write_text(rule_text("delta", match=weak))
-    found = collect_rules([team], root=shipped).problems
+    found = collect_rules([team], root=shipped, with_tests=True).problems
     assert sorted(problem.fatal for problem in found) == [False, True]
+    untested = collect_rules([team], root=shipped).problems
+    assert [problem.fatal for problem in untested] == [False]
 
 
 def test_rules_that_ask_for_unknown_ones_or_in_a_circle(shipped, team):

@@ -1,0 +1,78 @@
+"""Points of a series one by one, and the events that are derived from them."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from diagnose.facts.attempts import Attempts
+from diagnose.model.event import Clock, Event, Nature, Points, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One value of a series.
+
+    Args:
+        step: NaN if unknown.
+        time: Stamp, NaN if unknown.
+        value: In base units.
+        line: Where it stands.
+    """
+
+    step: float
+    time: float
+    value: float
+    line: int
+
+
+def points_of(points: Points) -> list[Point]:
+    """Return the points of a series."""
+    columns = points.steps, points.times, points.values, points.lines
+    return [Point(*row) for row in zip(*columns, strict=True)]
+
+
+def whole(step: float) -> int | None:
+    """Return a step as a whole number, None if it is unknown."""
+    return int(step) if math.isfinite(step) else None
+
+
+def derived_event(
+    points: Points, point: Point, name: str, fields: dict[str, Value], by_file: dict[str, Clock]
+) -> Event:
+    """Return an event that stands at a point of a series.
+
+    Args:
+        points: The series.
+        point: Where it shows.
+        name: Of the event.
+        fields: What it says.
+        by_file: What the stamps of each file are measured against.
+    """
+    clock = by_file.get(points.file, Clock.NONE)
+    timed = math.isfinite(point.time) and clock is not Clock.NONE
+    shown = ", ".join(
+        f"{key} {value:.6g}"
+        for key, value in fields.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    )
+    return Event(
+        name=name, nature=Nature.MEASUREMENT, file=points.file, line=point.line,
+        end_line=point.line, text=f"{points.metric}: {shown}", fields=fields,
+        time=point.time if timed else None, clock=clock if timed else Clock.NONE,
+        rank=points.rank, host=points.host, attempt=points.attempt,
+    )  # fmt: skip
+
+
+def runs_of(points: Points, attempts: Attempts) -> Iterator[list[Point]]:
+    """Yield the points of each attempt; a step counter that goes back begins another run."""
+    run: list[Point] = []
+    last: tuple[int, float] | None = None
+    for point in points_of(points):
+        attempt = attempts.at(points.file, point.line, points.attempt)
+        if run and last is not None and (attempt != last[0] or point.step < last[1]):
+            yield run
+            run = []
+        run.append(point)
+        last = attempt, point.step
+    if run:
+        yield run
