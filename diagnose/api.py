@@ -88,7 +88,7 @@ def load_knowledge(rules: Paths = (), playbooks: Paths = ()) -> Knowledge:
         RuleErrors: A file is wrong; all mistakes of all files are in it.
     """
     problems: list[Problem] = []
-    books: dict[str, Playbook] = {}
+    books: Mapping[str, Playbook] = {}
     try:
         books = load_playbooks([Path(folder) for folder in playbooks])
     except RuleErrors as error:
@@ -97,9 +97,20 @@ def load_knowledge(rules: Paths = (), playbooks: Paths = ()) -> Knowledge:
         ruleset = load_rules([Path(folder) for folder in rules])
     except RuleErrors as error:
         raise RuleErrors([*error.problems, *problems]) from None
+    problems.extend(_without_playbook(ruleset, books))
     if problems:
         raise RuleErrors(problems)
     return Knowledge(ruleset, books)
+
+
+def _without_playbook(rules: RuleSet, books: Mapping[str, Playbook]) -> list[Problem]:
+    """Return the rules that name a playbook which is not there."""
+    known = set(books)
+    return [
+        Problem(rule.file, 0, 0, f"unknown playbook '{rule.playbook}'; add it to a --playbooks folder")
+        for rule in rules.rules.values()
+        if rule.playbook is not None and rule.playbook not in known
+    ]
 
 
 def run(

@@ -4,6 +4,7 @@ Nothing is decided here; the verdict stage has decided what is cause and what is
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from diagnose.engine.cascade import Node
 from diagnose.engine.load import RuleSet
@@ -91,7 +92,7 @@ def assemble(
             bytes=sum(source.bytes for source in reading.sources),
             lines=sum(source.lines for source in reading.sources),
             skipped=reading.skipped,
-            truncated=reading.truncated,
+            truncated=[*reading.truncated, *_cut_short(outcomes)],
         ),
     )
 
@@ -251,6 +252,18 @@ def _timeline(judged: Sequence[Judged], case: Case) -> list[Moment]:
             )
     moments.sort(key=lambda moment: (moment[0], moment[1].finding or ""))
     return [moment for _, moment in moments]
+
+
+def _cut_short(outcomes: Sequence[RuleOutcome]) -> list[dict[str, Any]]:
+    """Return the searches that reached a limit and the texts that failed."""
+    notes = [outcome.truncated for outcome in outcomes if outcome.truncated]
+    notes += [
+        f"{outcome.rule.id}: {problem}"
+        for outcome in outcomes
+        for match in outcome.matches
+        for problem in match.problems
+    ]
+    return [{"file": None, "what": note, "count": 1} for note in dict.fromkeys(notes)]
 
 
 def _moment(event: Event, case: Case) -> float:

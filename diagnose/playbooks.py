@@ -4,7 +4,7 @@ A playbook of a team with the id of a shipped one takes its place.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from os import PathLike
@@ -82,22 +82,56 @@ class Playbook:
     file: str
 
 
-def load_playbooks(folders: Sequence[str | PathLike[str]] = ()) -> dict[str, Playbook]:
-    """Return the shipped playbooks by id, with those of some folders in place of or beside them.
+class Playbooks(Mapping[str, Playbook]):
+    """All playbooks by id.
+
+    The shipped ones are read when they are asked for, since a report needs few of them; those of
+    teams are read at once, so that a mistake in them stops the run before it begins.
+
+    Args:
+        shipped_files: By id.
+        of_teams: By id.
+    """
+
+    def __init__(
+        self, shipped_files: Mapping[str, Traversable], of_teams: Mapping[str, Playbook]
+    ) -> None:
+        self._files = shipped_files
+        self._read = dict(of_teams)
+
+    def __getitem__(self, identifier: str) -> Playbook:
+        if identifier not in self._read:
+            playbook, problems = _read_file(self._files[identifier], "playbooks")
+            if playbook is None:
+                raise RuleErrors(problems)
+            self._read[identifier] = playbook
+        return self._read[identifier]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted({*self._files, *self._read}))
+
+    def __len__(self) -> int:
+        return len({*self._files, *self._read})
+
+
+def load_playbooks(folders: Sequence[str | PathLike[str]] = ()) -> Playbooks:
+    """Return the shipped playbooks, with those of some folders in place of or beside them.
 
     Raises:
         RuleErrors: Files are wrong; all mistakes of all files are listed.
     """
-    found: dict[str, Playbook] = {}
     problems: list[Problem] = []
-    for text in playbook_texts(folders, problems):
-        playbook, wrong = read_playbook(text)
-        problems += wrong
-        if playbook is not None:
-            found[playbook.id] = playbook
+    of_teams: dict[str, Playbook] = {}
+    for folder, shown in _folders(folders, problems):
+        for path in _files_in(folder):
+            playbook, wrong = _read_file(path, shown)
+            problems += wrong
+            if playbook is not None:
+                of_teams[playbook.id] = playbook
     if any(problem.fatal for problem in problems):
         raise RuleErrors(problems)
-    return dict(sorted(found.items()))
+    files = _files_in(shipped.root("playbooks"))
+    return Playbooks({path.name.removesuffix(".yaml"): path for path in files}, of_teams)
 
 
 def playbook_texts(
@@ -109,20 +143,39 @@ def playbook_texts(
         folders: Of teams.
         problems: Gets what cannot be read.
     """
-    places: list[tuple[Traversable, str]] = [(shipped.root("playbooks"), "playbooks")]
-    places += [(FilePath(folder), str(folder)) for folder in folders]
+    places = [(shipped.root("playbooks"), "playbooks"), *_folders(folders, problems)]
     texts = []
     for folder, shown in places:
-        if not folder.is_dir():
-            problems.append(Problem(shown, 0, 0, "no such folder of playbooks"))
-            continue
-        for path in sorted(folder.iterdir(), key=lambda path: path.name):
-            if path.name.endswith(".yaml") and not path.name.startswith("."):
-                try:
-                    texts.append(read_text(path, f"{shown}/{path.name}"))
-                except MistakeFound as found:
-                    problems.append(found.problem)
+        for path in _files_in(folder):
+            try:
+                texts.append(read_text(path, f"{shown}/{path.name}"))
+            except MistakeFound as found:
+                problems.append(found.problem)
     return texts
+
+
+def _folders(
+    folders: Sequence[str | PathLike[str]], problems: list[Problem]
+) -> list[tuple[Traversable, str]]:
+    found: list[tuple[Traversable, str]] = []
+    for folder in map(FilePath, folders):
+        if folder.is_dir():
+            found.append((folder, str(folder)))
+        else:
+            problems.append(Problem(str(folder), 0, 0, "no such folder of playbooks"))
+    return found
+
+
+def _files_in(folder: Traversable) -> list[Traversable]:
+    files = (path for path in folder.iterdir() if path.name.endswith(".yaml"))
+    return sorted((one for one in files if not one.name.startswith(".")), key=lambda one: one.name)
+
+
+def _read_file(path: Traversable, shown: str) -> tuple[Playbook | None, list[Problem]]:
+    try:
+        return read_playbook(read_text(path, f"{shown}/{path.name}"))
+    except MistakeFound as found:
+        return None, [found.problem]
 
 
 def read_playbook(text: YamlText) -> tuple[Playbook | None, list[Problem]]:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from diagnose import VERSION
 from diagnose.engine.applies import allows, constraints
 from diagnose.engine.compare import Lookup
 from diagnose.engine.read_condition import ConditionReader
@@ -155,14 +155,6 @@ def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def installed_version() -> str | None:
-    """Return the version of this program, None where it is not installed."""
-    try:
-        return version("diagnose-ai")
-    except PackageNotFoundError:
-        return None
-
-
 def _has(event: Event, name: str) -> bool:
     return name in event.fields or name in ATTRIBUTES
 
@@ -180,9 +172,8 @@ def _check_requires(data: object, reader: Reader) -> None:
     except ValueError as error:
         reader.wrong(("requires", "diagnose"), str(error))
         return
-    have = installed_version()
-    if not allows(wanted, have):
-        message = f"these rules need diagnose {wanted}, this is {have}; install another version"
+    if not allows(wanted, VERSION):
+        message = f"these rules need diagnose {wanted}, this is {VERSION}; install another version"
         reader.wrong(("requires", "diagnose"), message)
 
 

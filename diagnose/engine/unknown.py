@@ -9,6 +9,9 @@ from diagnose.model.report import UnknownError
 SHOWN = 5
 """Kinds of unknown errors that a report lists."""
 
+CONSEQUENCES = frozenset({Nature.EFFECT, Nature.TEARDOWN, Nature.ADVICE})
+"""Lines that a parser knows as consequences are no unknown errors, whatever else reads them."""
+
 MASKS = (
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.I), "<uuid>"),
     (re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"), "<address>"),
@@ -26,7 +29,12 @@ def unknown_errors(events: Sequence[Event], cited: set[int]) -> list[UnknownErro
         events: All events of the case.
         cited: ``id()`` of the events that findings rest on.
     """
-    known = {(event.file, event.line) for event in events if id(event) in cited}
+    known = {
+        (event.file, line)
+        for event in events
+        if id(event) in cited or event.nature in CONSEQUENCES
+        for line in range(event.line, event.end_line + 1)
+    }
     groups: dict[str, list[Event]] = {}
     for event in events:
         # Several events of one line, as an exception and its message, are one error.

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from diagnose.facts.attempts import step_counters
 from diagnose.facts.clock import Clocks
 from diagnose.facts.points import Point, derived_event, points_of
 from diagnose.model.event import Clock, Event, Nature, Points, Value
@@ -35,6 +36,8 @@ BEFORE, SETTLING, AFTER = 20, 2, 20
 """Points of the level before a load, left out behind it, and of the level behind that."""
 
 FEWEST_BEFORE, FEWEST_AFTER = 5, 3
+FEWEST_WAITS = 3
+"""Waits between step lines from which the usual one is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
     """
     step_time = _usual(reading.points)
     known: set[tuple[str, Value]] = set()
+    said: dict[str, set[int]] = {}
     previous: dict[str, float] = {}
     starts: dict[tuple[str, int | None], Event] = {}
     scheduled: set[tuple[str, Value]] = set()
@@ -82,8 +86,11 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
                 if moments[0] is not None and moments[1] is not None:
                     apart = clocks.difference(moments[0], moments[1])
                     lasted = apart[0] if apart else None
-            if not isinstance(lasted, int | float) or lasted <= 0 or (event.file, step) in known:
+            if not isinstance(lasted, int | float) or lasted <= 0:
                 continue
+            if (event.file, step) in known or event.line in said.get(event.file, ()):
+                continue
+            said.setdefault(event.file, set()).add(event.line)
             if step is not None:
                 known.add((event.file, step))
             usual = step_time.get(event.file)
@@ -117,6 +124,45 @@ def _usual(series: list[Points]) -> dict[str, float]:
         return {}
     usual = median(whole)
     return {points.file: usual for points in series}
+
+
+def gaps(reading: Reading) -> Iterator[Event]:
+    """Yield the saves whose end no line states: the wait until the next step line.
+
+    Hugging Face and DeepSpeed print the start alone. What a step line usually takes is taken off; a
+    gap that holds an evaluation says nothing of the save.
+    """
+    ended = {event.file for event in reading.events if event.name == "ckpt.save_end"}
+    starts: dict[str, list[Event]] = {}
+    for event in reading.events:
+        if event.name == "ckpt.save_start" and event.time is not None and event.file not in ended:
+            starts.setdefault(event.file, []).append(event)
+    evaluated: dict[str, list[int]] = {}
+    for points in reading.points:
+        if points.metric == "validation_loss":
+            evaluated.setdefault(points.file, []).extend(points.lines)
+    for points in step_counters(reading.points):
+        known = [point for point in points_of(points) if math.isfinite(point.time)]
+        waits = [late.time - early.time for early, late in zip(known, known[1:], strict=False)]
+        if len(waits) < FEWEST_WAITS:
+            continue
+        usual = median(waits)
+        seen = -1
+        for start in starts.get(points.file, []):
+            following = next((point for point in known if point.line > start.line), None)
+            if following is None or start.time is None or following.line == seen:
+                continue
+            seen = following.line
+            held = range(start.line, following.line)
+            lasted = following.time - start.time - usual
+            if lasted <= 0 or any(line in held for line in evaluated.get(points.file, [])):
+                continue
+            fields: dict[str, Value] = {
+                "step": start.fields.get("step"),
+                "path": start.fields.get("path"),
+                "lasted": lasted,
+            }
+            yield _at(start, "ckpt.save", fields)
 
 
 def open_saves(reading: Reading) -> Iterator[Event]:

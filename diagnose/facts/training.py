@@ -38,6 +38,9 @@ SIGMA = 1.4826
 WARM_UP = 10
 """Steps at the start of a run in which a loss may do anything."""
 
+UNNUMBERED = 3
+"""Points before one whose step is not known."""
+
 HISTORY = 100
 """Points before one against which it is judged."""
 
@@ -90,6 +93,7 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
     reading.points.extend(data_shares(reading.points))
     found = [
         *checkpoints.saves(reading, clocks),
+        *checkpoints.gaps(reading),
         *checkpoints.open_saves(reading),
         *checkpoints.resumes(reading, clocks, by_file),
         *jumps(reading, attempts, by_file),
@@ -180,8 +184,10 @@ def _level(run: list[Point], place: int) -> tuple[float, float]:
 
 def _is_jump(run: list[Point], place: int, level: float, noise: float, limits: Limits) -> bool:
     point = run[place]
-    if point.step < WARM_UP or (point.step != point.step and place < WARM_UP):
+    if point.step < WARM_UP:
         return False
+    if point.step != point.step and (place < UNNUMBERED or run[0].value > 1.5 * level):
+        return False  # the head of a run falls steeply
     rise = point.value - level
     if point.value < limits.ratio * level or rise < limits.least:
         return False

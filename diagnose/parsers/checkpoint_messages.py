@@ -22,6 +22,7 @@ DEEPSPEED = "DeepSpeed runtime/engine.py and checkpoint_engine, 0.3 to 0.19"
 TITAN = "torchtitan components/checkpointer, 2024 to 2026"
 HF = "transformers trainer.py, 4.x and 5.x"
 ACCELERATE = "accelerate checkpointing.py, 1.x"
+SCRIPTS = "common wording of training scripts"
 ORBAX = "Orbax checkpoint, event_tracking and atomicity"
 TORCH = "PyTorch caffe2/serialize/inline_container.cc and torch/serialization.py"
 DCP = "torch.distributed.checkpoint, 2.x"
@@ -106,6 +107,12 @@ SAVING: tuple[Row, ...] = (
     ("ckpt.save_end", PROGRESS, ORBAX,
      r"Finished save \(blocking \+ background\) in (?P<lasted>[\d.]+) seconds @ (?P<path>\S+)",
      "[process=0] Finished save (blocking + background) in 45.60 seconds @ /data/ckpt/500", {"part": "async"}),
+    ("ckpt.save_end", PROGRESS, SCRIPTS,
+     r"[Ss]av(?:ed|ing) (?:the |model )?checkpoint\b(?: to (?P<path>/[^\s,:]+))?[^\r\n]{0,60}?(?: in | took )(?P<lasted>[\d.]+) ?(?:seconds|secs|sec|s)\b",
+     "Saved checkpoint to /data/out/step_100 in 312.4s", {}),
+    ("ckpt.save_end", PROGRESS, SCRIPTS,
+     r"(?:(?P<part>[Aa]sync) )?[Cc]heckpoint (?:save|saved|saving)\b[^\r\n]{0,60}?(?: in | took |: )(?P<lasted>[\d.]+) ?(?:seconds|secs|sec|s)\b",
+     "checkpoint save took 391.2 seconds", {}),
 )  # fmt: skip
 
 LOADING: tuple[Row, ...] = (
@@ -187,6 +194,9 @@ LOADING: tuple[Row, ...] = (
     ("ckpt.load_fresh", EFFECT, "OpenRLHF utils/deepspeed",
      r"\[deepspeed\] No checkpoint found at (?P<path>[^\s,]+), skipping checkpoint loading",
      "Warning: [deepspeed] No checkpoint found at /data/ckpt, skipping checkpoint loading.", {}),
+    ("ckpt.load_end", PROGRESS, SCRIPTS,
+     r"\b[Rr]es(?:umed|uming|tored|toring|tarted|tarting)(?: training| run| model| state)? from (?:the )?(?:last |latest |saved )?(?:checkpoint|ckpt|snapshot)\b[: ]*(?P<path>/[^\s,()]+)?(?:[ ,(]+(?:at |from )?(?:global[ _])?(?:step|iteration)[ =:]*(?P<step>\d+))?",
+     "Resuming from checkpoint /data/out/ckpt_1100.pt (step 1100)", {}),
 )  # fmt: skip
 
 ERRORS: tuple[Row, ...] = (

@@ -41,4 +41,7 @@ def first_names(names: Sequence[str]) -> str:
 
 
 def _names(title: str, name: str) -> bool:
-    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", title) is not None
+    """Return whether a title names somebody; ``host/nic`` in whatever order."""
+    return all(
+        re.search(rf"(?<![\w-]){re.escape(part)}(?![\w-])", title) for part in name.split("/")
+    )

@@ -1,22 +1,8 @@
 import pytest
 from dialects import events
 
-from diagnose.ingest.pattern import problems
-from diagnose.model.event import Line, Nature
+from diagnose.model.event import Nature
 from diagnose.parsers import train_events as dialect
-from diagnose.parsers.base import LineParser
-
-PATTERNS = [
-    p for parser in dialect.PARSERS if isinstance(parser, LineParser) for p in parser.patterns
-]
-
-
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.sample[:40])
-def test_each_pattern_matches_its_sample_and_is_safe(pattern):
-    assert pattern.match(Line("a.log", 1, pattern.sample, pattern.sample))
-    assert any(literal in pattern.sample for literal in pattern.required)
-    assert problems(pattern.regex) == []
-
 
 def arguments(text):
     found = [e for e in events(dialect, text) if e.name == "job.argument"]

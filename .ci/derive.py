@@ -1,17 +1,18 @@
-"""Writes ``derived.py``: the required literals of the parsers' patterns, worked out once.
+"""Writes ``diagnose/parsers/derived.py``: the required literals of all patterns, worked out once.
 
 Deriving them from the syntax trees takes longer than reading a pasted snippet, so the result ships.
 A pattern that is not in it is derived when it is needed, so that a stale file costs time and never
-a match. Run ``python -m diagnose.parsers.derive`` after a change of patterns; a test asks for it.
+a match. Run ``python .ci/derive.py`` after a change of patterns; a test asks for it.
 """
 
 from pathlib import Path
 
+from diagnose.engine.load import load_rules, rule_parsers
 from diagnose.ingest.pattern import required_literals
 from diagnose.parsers import parsers
 from diagnose.parsers.base import LineParser
 
-HEAD = '''"""Required literals by pattern; written by ``python -m diagnose.parsers.derive``."""
+HEAD = '''"""Required literals by pattern; written by ``python .ci/derive.py``."""
 
 LITERALS: dict[str, tuple[str, ...]] = {
 '''
@@ -21,7 +22,7 @@ def table() -> str:
     """Return the text of ``derived.py``."""
     patterns = (
         pattern
-        for parser in parsers()
+        for parser in (*parsers(), *rule_parsers(load_rules()))
         if isinstance(parser, LineParser)
         for pattern in parser.patterns
         if not pattern.literals
@@ -31,4 +32,5 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("derived.py").write_text(table(), encoding="utf-8")
+    target = Path(__file__).parent.parent / "diagnose" / "parsers" / "derived.py"
+    target.write_text(table(), encoding="utf-8")

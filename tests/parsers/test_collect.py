@@ -1,0 +1,77 @@
+"""Memory stays bounded and counts stay exact."""
+
+import math
+
+from diagnose.model.event import Event, Line, Measurement, Nature
+from diagnose.parsers import collect
+from diagnose.parsers.collect import Collector
+
+
+def event(line, name="a.b", **more):
+    return Event(
+        name=name, nature=Nature.ERROR, file="a.log", line=line, end_line=line, text="x", **more
+    )
+
+
+def measurement(line, step, **values):
+    return Measurement(Line("a.log", line, "x", "x"), step, values)
+
+
+def test_the_first_records_and_the_newest_are_kept_and_all_are_counted():
+    into = Collector("a.log")
+    for line in range(1, 1001):
+        into.add(event(line))
+    kept = into.events()
+    assert len(kept) == collect.KEPT + 1
+    assert [one.line for one in (kept[0], kept[-1])] == [1, 1000]
+    assert sum(one.count for one in kept) == 1000
+    assert into.truncated() == [
+        {"file": "a.log", "what": "a.b: counted, not kept", "count": 1000 - collect.KEPT - 1}
+    ]
+
+
+def test_writers_do_not_crowd_each_other_out():
+    into = Collector("a.log")
+    for line in range(1, 1001):
+        into.add(event(line, pid=1))
+    into.add(event(2000, pid=2))
+    into.add(event(2001, fields={"name": "NCCL_ALGO"}))
+    assert {2000, 2001} <= {one.line for one in into.events()}
+
+
+def test_a_crowd_of_writers_keeps_fewer_each(monkeypatch):
+    monkeypatch.setattr(collect, "CROWD", 10)
+    into = Collector("a.log")
+    for line in range(100):
+        into.add(event(line + 1, rank=line // 10))
+    kept = into.events()
+    assert sum(one.count for one in kept) == 100
+    assert len([one for one in kept if one.rank == 9]) <= collect.KEPT_IN_CROWD + 1
+
+
+def test_chunks_join_as_if_they_were_one():
+    whole, first, second = Collector("a.log"), Collector("a.log"), Collector("a.log")
+    for line in range(1, 301):
+        whole.add(event(line))
+        whole.add(measurement(line, line, loss=1.0 * line))
+        part, at = (first, line) if line <= 140 else (second, line - 140)
+        part.add(event(at))
+        part.add(measurement(at, line, loss=1.0 * line))
+    joined = Collector("a.log")
+    joined.absorb(first.events(), first.points(), {}, 0)
+    joined.absorb(second.events(), second.points(), {"cut": 1}, 140)
+    assert sum(one.count for one in joined.events()) == 300
+    assert repr(joined.points()) == repr(whole.points())  # NaN equals nothing
+    assert joined.notes == {"cut": 1}
+
+
+def test_series_are_thinned_but_what_is_no_number_stays(monkeypatch):
+    monkeypatch.setattr(collect, "POINTS", 100)
+    into = Collector("a.log")
+    for step in range(1, 1001):
+        into.add(measurement(step, step, loss=math.nan if step == 777 else 1.0))
+    [loss] = into.points()
+    assert len(loss.values) < 100
+    assert len(loss.steps) == len(loss.times) == len(loss.values) == len(loss.lines)
+    assert loss.steps[-1] > 950
+    assert any("loss" in note["what"] for note in into.truncated())

@@ -1,0 +1,184 @@
+"""From bytes to records: places, windows, interleaved blocks, chunks."""
+
+import io
+
+import pytest
+
+from diagnose.ingest import scan
+from diagnose.ingest.envelope import NOBODY
+from diagnose.ingest.scan import Pieces
+from diagnose.ingest.source import Source
+from diagnose.model.event import Measurement, Nature
+from diagnose.parsers import pool
+from diagnose.parsers.base import (
+    BlockParser,
+    BulkParser,
+    LineParser,
+    Note,
+    Pattern,
+    make_event,
+)
+from diagnose.parsers.collect import Collector
+from diagnose.parsers.pool import read_all
+from diagnose.parsers.reader import Reader
+
+ALARM = Pattern(
+    event="test.alarm",
+    regex=r"ALARM (?P<code>\d+)",
+    nature=Nature.ERROR,
+    source="a test",
+    sample="ALARM 7",
+    types={"code": int},
+)
+LINES = LineParser(name="alarms", title="Alarms", patterns=(ALARM,))
+
+
+def read_block(lines):
+    if len(lines) < 2:
+        raise Note("a record was cut off")
+    yield make_event(
+        "test.block",
+        Nature.ERROR,
+        lines[0],
+        {"body": [line.text for line in lines[1:]]},
+        end_line=lines[-1].number,
+    )
+
+
+BLOCKS = BlockParser(
+    name="blocks",
+    title="Blocks",
+    opens=("BEGIN block",),
+    starts=lambda line: line.text.startswith("BEGIN block"),
+    ends=lambda lines, line: not line.text.startswith("  "),
+    read=read_block,
+    emits=("test.block",),
+    sample="BEGIN block\n  a\n",
+)
+
+
+def read_bulk(block):
+    start = 0
+    while (place := block.data.find(b"tick ", start)) >= 0:
+        start = place + 5
+        line = block.line_at(place)
+        yield Measurement(line, float(line.text.split()[1]), {"loss": 1.0})
+
+
+BULK = BulkParser(
+    name="ticks", title="Ticks", opens=("tick ",), read=read_bulk, emits=("loss",), sample="tick 1"
+)
+READER = Reader([LINES, BLOCKS, BULK])
+
+
+def read(data, identity=NOBODY):
+    into = Collector("a.log")
+    READER.read("a.log", identity, Pieces(io.BytesIO(data)), into)
+    return into
+
+
+def alarms(into):
+    return [(event.line, event["code"]) for event in into.events() if event.name == "test.alarm"]
+
+
+def test_each_line_with_the_literal_is_matched_once():
+    into = read(b"quiet\nALARM 7 ALARM 8\nALARM x\r\nALARM 9\r\n")
+    assert alarms(into) == [(2, 7), (4, 9)]
+
+
+def test_a_redraw_before_the_message_is_another_text_on_the_same_line():
+    assert alarms(read(b"one\n 10%\r 20%\rALARM 3\nALARM 4")) == [(2, 3), (3, 4)]
+
+
+def test_in_a_very_long_line_every_literal_is_found():
+    data = b"x" * 20_000 + b" ALARM 5 " + b"y" * 20_000 + b" ALARM 6 " + b"z" * 9_000 + b"\nALARM 7\n"
+    assert alarms(read(data)) == [(1, 5), (1, 6), (2, 7)]
+
+
+def test_the_stamps_nearest_to_the_ends_are_kept():
+    edges = READER.read(
+        "a.log",
+        NOBODY,
+        Pieces(io.BytesIO(b"hello\n2026-01-02 10:00:00 a\nb\n2026-01-02 11:00:00 c\n")),
+        Collector("a.log"),
+    )
+    assert edges.last_time - edges.first_time == 3600
+
+
+class TestBlocks:
+    def test_lines_of_other_writers_are_left_out(self):
+        data = (
+            b"[rank1]: BEGIN block\n[rank2]: BEGIN block\n[rank1]:   a\n[rank2]:   c\n"
+            b"[rank1]:   b\n[rank2]: done\n[rank1]: done\n"
+        )
+        found = {event.rank: event["body"] for event in read(data).events()}
+        assert found == {1: ["  a", "  b"], 2: ["  c"]}
+
+    def test_bare_lines_right_behind_a_prefixed_first_line_belong_to_it(self):
+        data = b"[rank1]: BEGIN block\n  a\n  b\n[rank2]: other\n  c\n"
+        assert [event["body"] for event in read(data).events()] == [["  a", "  b"]]
+
+    def test_a_cut_off_record_is_noted(self):
+        into = read(b"BEGIN block\nother\n")
+        assert into.events() == []
+        assert into.notes == {"blocks: a record was cut off": 1}
+
+
+@pytest.mark.parametrize("size", range(8, 80, 3))
+def test_records_are_neither_lost_nor_doubled_wherever_a_piece_ends(size, monkeypatch):
+    data = b"".join(
+        b"tick %d\nALARM %d\nBEGIN block\n  body %d\nend\n" % (number, number, number)
+        for number in range(20)
+    )
+    whole = read(data)
+    monkeypatch.setattr(scan, "PIECE", size)
+    monkeypatch.setattr(scan, "BLOCK", size)
+    cut = read(data)
+    assert cut.events() == whole.events()
+    assert repr(cut.points()) == repr(whole.points())  # NaN equals nothing, so compare as text
+
+
+class TestPool:
+    data = b"".join(b"2026-01-02 10:00:%02d ALARM %d\n" % (n % 60, n) for n in range(500))
+
+    def sources(self, tmp_path):
+        (tmp_path / "a.log").write_bytes(self.data)
+        (tmp_path / "b.log").write_bytes(b"quiet\n" * 10)
+        return [
+            Source(name, str(tmp_path / name), (tmp_path / name).stat().st_size)
+            for name in ("a.log", "b.log")
+        ]
+
+    def read(self, sources, **options):
+        return read_all(sources, READER, wants=lambda name: False, **options)[0]
+
+    def test_worker_processes_and_chunks_give_what_one_process_gives(self, tmp_path, monkeypatch):
+        sources = self.sources(tmp_path)
+        alone = self.read(sources, jobs=1)
+        monkeypatch.setattr(pool, "CHUNK", 1000)
+        monkeypatch.setattr(pool, "WORTH_WORKERS", 0)
+        shared = self.read(sources, jobs=2)
+        assert shared == alone
+        assert [(source.name, source.lines) for source in shared.sources] == [
+            ("a.log", 500),
+            ("b.log", 10),
+        ]
+
+    def test_progress_ends_at_the_total(self, tmp_path):
+        told = []
+        self.read(self.sources(tmp_path), jobs=1, progress=lambda done, all: told.append((done, all)))
+        assert told[-1][0] == told[-1][1] == sum((tmp_path / n).stat().st_size for n in ("a.log", "b.log"))
+
+    def test_one_bad_source_never_ends_a_run(self, tmp_path):
+        sources = [Source("gone.log", str(tmp_path / "gone.log"), 10), *self.sources(tmp_path)]
+        reading = self.read(sources, jobs=1)
+        assert [source.name for source in reading.sources] == ["a.log", "b.log"]
+        assert reading.skipped == [
+            {"file": "gone.log", "reason": "vanished since it was found"}
+        ]
+
+    def test_a_file_that_grows_is_read_to_where_it_was_found(self, tmp_path):
+        sources = self.sources(tmp_path)
+        with (tmp_path / "a.log").open("ab") as file:
+            file.write(b"ALARM 9999\n")
+        assert all(event["code"] != 9999 for event in self.read(sources, jobs=1).events)
