@@ -13,17 +13,17 @@ the JSON report::
 
 from typing import TYPE_CHECKING, Any
 
+from diagnose.version import VERSION
+
 if TYPE_CHECKING:
     from diagnose.api import Report, run, run_text
-
-VERSION = "0.1.0"
 
 __all__ = ["VERSION", "Report", "run", "run_text"]
 
 
 def __getattr__(name: str) -> Any:
     # The scan, Jinja and the parsers load on first use, so that ``diagnose --help`` is quick.
-    if name in __all__:
+    if name in ("Report", "run", "run_text"):
         from diagnose import api
 
         return getattr(api, name)

@@ -7,7 +7,6 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
-from diagnose import VERSION
 from diagnose.assembly import assemble
 from diagnose.engine.load import RuleSet, load_rules, rule_parsers
 from diagnose.engine.match import match_rules
@@ -26,6 +25,7 @@ from diagnose.parsers.base import FolderParser
 from diagnose.parsers.pool import Progress, read_all
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
+from diagnose.version import VERSION
 
 Paths = Sequence[str | PathLike[str]]
 
@@ -107,7 +107,9 @@ def _without_playbook(rules: RuleSet, books: Mapping[str, Playbook]) -> list[Pro
     """Return the rules that name a playbook which is not there."""
     known = set(books)
     return [
-        Problem(rule.file, 0, 0, f"unknown playbook '{rule.playbook}'; add it to a --playbooks folder")
+        Problem(
+            rule.file, 0, 0, f"unknown playbook '{rule.playbook}'; add it to a --playbooks folder"
+        )
         for rule in rules.rules.values()
         if rule.playbook is not None and rule.playbook not in known
     ]
@@ -192,9 +194,7 @@ def run_text(
     """
     limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
     data = text.encode() if isinstance(text, str) else text
-    return run_sources(
-        split(data), load_knowledge(rules, playbooks), limits=limits, lang=lang
-    )
+    return run_sources(split(data), load_knowledge(rules, playbooks), limits=limits, lang=lang)
 
 
 def run_sources(

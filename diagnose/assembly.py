@@ -66,11 +66,7 @@ def assemble(
     """
     findings = [_finding(one, case, playbooks, lang) for one in judged]
     cited = {id(event) for one in judged for event in one.node.events}
-    unknown = [
-        error
-        for error in unknown_errors(case.events, cited)
-        if not _overcome(case, error)
-    ]
+    unknown = [error for error in unknown_errors(case.events, cited) if not _overcome(case, error)]
     stages = _stages(outcomes, findings)
     verdict = _verdict(findings, judged, unknown, stages)
     return ReportData(
@@ -97,9 +93,7 @@ def assemble(
     )
 
 
-def _finding(
-    one: Judged, case: Case, playbooks: Mapping[str, Playbook], lang: str
-) -> Finding:
+def _finding(one: Judged, case: Case, playbooks: Mapping[str, Playbook], lang: str) -> Finding:
     node, match = one.node, one.node.match
     first = min(node.events, key=lambda event: _moment(event, case), default=None)
     return Finding(
@@ -130,9 +124,7 @@ def _finding(
     )
 
 
-def _playbook(
-    node: Node, playbooks: Mapping[str, Playbook], lang: str
-) -> FilledPlaybook | None:
+def _playbook(node: Node, playbooks: Mapping[str, Playbook], lang: str) -> FilledPlaybook | None:
     if node.rule.playbook is None:
         return None
     values = {**node.match.with_values, "culprit": node.culprit}
@@ -213,9 +205,7 @@ def _lacking(asked: Sequence[RuleOutcome]) -> str:
     return f"nothing to look at; no {shown}"
 
 
-def _summary(
-    verdict: Verdict, findings: Sequence[Finding], unknown: Sequence[UnknownError]
-) -> str:
+def _summary(verdict: Verdict, findings: Sequence[Finding], unknown: Sequence[UnknownError]) -> str:
     live = [one for one in findings if one.suppressed is None and one.role != "context"]
     if verdict == "root-cause":
         roots = [one for one in live if one.role == "root"]

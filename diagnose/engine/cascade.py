@@ -20,7 +20,13 @@ from diagnose.model.taxonomy import Cause
 AFTERWARDS = 60.0
 """Seconds that teardown may take after a timeout has run out."""
 
-WEIGHTS: dict[Level, float] = {"info": 0.1, "low": 1.0, "medium": 3.0, "high": 9.0, "critical": 27.0}
+WEIGHTS: dict[Level, float] = {
+    "info": 0.1,
+    "low": 1.0,
+    "medium": 3.0,
+    "high": 9.0,
+    "critical": 27.0,
+}
 """How much of the incident a finding stands for when roots are chosen."""
 
 COVERED = 0.9
@@ -212,6 +218,9 @@ def _break_cycles(nodes: Sequence[Node]) -> None:
     """Drop the weaker of two findings' claims where each explains the other."""
     for node in nodes:
         for effect in list(node.explains):
-            if node in effect.reach() and (node.confidence, node.key) < (effect.confidence, effect.key):
+            if node in effect.reach() and (node.confidence, node.key) < (
+                effect.confidence,
+                effect.key,
+            ):
                 node.explains.remove(effect)
                 effect.explained_by.remove(node)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from diagnose import VERSION
 from diagnose.engine.applies import allows, constraints
 from diagnose.engine.compare import Lookup
 from diagnose.engine.read_condition import ConditionReader
@@ -13,6 +12,7 @@ from diagnose.engine.reader import Path, Reader
 from diagnose.engine.schema import RULE_KEYS, Key, Where
 from diagnose.model.event import ATTRIBUTES, Event
 from diagnose.model.report import Culprit
+from diagnose.version import VERSION
 
 if TYPE_CHECKING:
     from diagnose.engine.load import RuleSet

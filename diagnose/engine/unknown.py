@@ -38,7 +38,10 @@ def unknown_errors(events: Sequence[Event], cited: set[int]) -> list[UnknownErro
     groups: dict[str, list[Event]] = {}
     for event in events:
         # Several events of one line, as an exception and its message, are one error.
-        if event.nature is Nature.ERROR and (event.file, event.line) not in known:
+        # A line that only a rule's own text selects is judged by that rule alone.
+        if event.nature is not Nature.ERROR or event.name.startswith("text:"):
+            continue
+        if (event.file, event.line) not in known:
             known.add((event.file, event.line))
             groups.setdefault(template(event.text), []).append(event)
     found = [

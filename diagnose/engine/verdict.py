@@ -92,7 +92,8 @@ def _complete(culprit: Culprit, case: Case) -> Culprit:
 
     Never the ranks of a guilty host: they are its victims.
     """
-    ranks, hosts = set(culprit.ranks), set(culprit.hosts)
+    ranks = set(culprit.ranks)
+    hosts = {case.job.host_of_address(host) or host for host in culprit.hosts}
     gpus = [_on_host(gpu, culprit, case) for gpu in culprit.gpus]
     nics = [_on_host(nic, culprit, case) for nic in culprit.nics]
     for gpu in gpus:
@@ -122,7 +123,7 @@ def _on_host(part: str, culprit: Culprit, case: Case) -> str:
 
 
 def _merged(nodes: list[Node]) -> list[Node]:
-    """Merge findings of one rule in one attempt that nothing explains; the first keeps its place."""
+    """Merge findings of one rule in one attempt that nothing explains, into the first."""
     kept: list[Node] = []
     first: dict[tuple[str, int, bool, bool], Node] = {}
     for node in nodes:
@@ -201,7 +202,9 @@ def _who(culprit: Culprit) -> str:
     if culprit.hosts:
         return culprit.hosts[0] if len(culprit.hosts) == 1 else f"{len(culprit.hosts)}-hosts"
     if culprit.ranks:
-        return f"rank{culprit.ranks[0]}" if len(culprit.ranks) == 1 else f"{len(culprit.ranks)}-ranks"
+        return (
+            f"rank{culprit.ranks[0]}" if len(culprit.ranks) == 1 else f"{len(culprit.ranks)}-ranks"
+        )
     return "job"
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from diagnose.engine.cascade import Node
-from diagnose.engine.schema import compares_population
+from diagnose.engine.schema import AnyOf, compares_population
 from diagnose.facts.case import Case
 
 CERTAIN = 0.97
@@ -37,19 +37,26 @@ def confidence(node: Node, case: Case) -> float:
 
 
 def _witnesses(node: Node) -> int:
-    """Count kinds of sources that say the same; text rules of one kind count once."""
+    """Count the kinds of source that say the same each on its own.
+
+    Only the alternatives of an ``any`` do; the members of an ``all`` make one claim together.
+    """
+    if not isinstance(node.rule.match, AnyOf):
+        return 1
     return len({event.name.partition(".")[0].partition(":")[0] for event in node.events})
 
 
 def _order(node: Node, case: Case) -> float:
     """Return the factor for the order in time between a cause and what it explains.
 
-    A cause later than its effect has no edge to it, so only concurrence is left to judge.
+    A cause later than its effect has no edge to it, so only concurrence is left to judge; a line
+    that shows both says nothing of their order.
     """
     orders = {
         case.order(node.first, effect.first)
         for effect in node.explains
         if node.first is not None and effect.first is not None
+        if effect.first not in node.events and node.first not in effect.events
     }
     return CONCURRENT if orders == {"concurrent"} else 1.0
 

@@ -23,7 +23,7 @@ from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import BlockParser, LineParser, Pattern, Record, make_event
 
 FINGERPRINT = regex.compile(
-    r"Rank (?P<rank>\d+) is running collective: CollectiveFingerPrint\("
+    r"Rank (?P<rank>\d+) is running (?:inconsistent )?collective: CollectiveFingerPrint\("
     r"(?:SequenceNumber=(?P<seq>\d+),? ?)?OpType=(?P<op>[A-Z_]+)"
     r"(?:, TensorShape=\[(?P<shape>[^\]]*)\])?(?:, TensorDtypes=(?P<dtype>\w+))?"
 )
@@ -88,7 +88,7 @@ def read_desync(lines: list[Line]) -> Iterable[Record]:
 PATTERNS = (
     Pattern(
         event="c10d.mismatch",
-        regex=r"Detected mismatch between collectives on ranks\. Rank \d+ is running collective: CollectiveFingerPrint\((?:SequenceNumber=\d+,? ?)?OpType=[A-Z_]+",
+        regex=r"Detected mismatch between collectives on ranks\. Rank \d+ is running (?:inconsistent )?collective: CollectiveFingerPrint\((?:SequenceNumber=\d+,? ?)?OpType=[A-Z_]+",
         literals=("Detected mismatch between collectives on ranks",),
         nature=Nature.ERROR,
         source="PyTorch 1.9 to 2.12, ProcessGroupWrapper.cpp, with TORCH_DISTRIBUTED_DEBUG=DETAIL",

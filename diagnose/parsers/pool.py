@@ -181,7 +181,9 @@ class _State:
 _STATE = _State()
 
 
-def _start_worker(parsers: tuple[Parser, ...] = (), wants: Callable[[str], bool] | None = None) -> None:
+def _start_worker(
+    parsers: tuple[Parser, ...] = (), wants: Callable[[str], bool] | None = None
+) -> None:
     if wants is not None:
         _STATE.reader, _STATE.wants = Reader(parsers), wants
 

@@ -78,9 +78,7 @@ class Reader:
             self.routes[numbers[literal]].append(route)
         self.matcher = Matcher(tuple(numbers))
 
-    def read(
-        self, name: str, identity: Identity, pieces: Pieces, into: Collector
-    ) -> Edges:
+    def read(self, name: str, identity: Identity, pieces: Pieces, into: Collector) -> Edges:
         """Read a source, or a chunk of it, to its end.
 
         Args:
@@ -296,8 +294,9 @@ class PieceReader:
                 end = len(piece.data) if end < 0 else end
                 raw = piece.data[start : min(end, start + WINDOW)].decode("utf-8", "replace")
                 number = piece.line_number(start)
-                yield piece.base + start, peel(
-                    raw.rstrip("\r").rpartition("\r")[2], self.name, number, self.identity
+                yield (
+                    piece.base + start,
+                    peel(raw.rstrip("\r").rpartition("\r")[2], self.name, number, self.identity),
                 )
                 start = end + 1
 

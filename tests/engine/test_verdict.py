@@ -151,7 +151,7 @@ class TestConfidence:
         both = rule(
             """
             id: both
-            match: {all: [{event: kernel.xid}, {event: cuda.error}]}
+            match: {any: [{event: kernel.xid}, {event: cuda.error}]}
             """,
             role="root",
             explanation="why",

@@ -91,7 +91,9 @@ def test_a_redraw_before_the_message_is_another_text_on_the_same_line():
 
 
 def test_in_a_very_long_line_every_literal_is_found():
-    data = b"x" * 20_000 + b" ALARM 5 " + b"y" * 20_000 + b" ALARM 6 " + b"z" * 9_000 + b"\nALARM 7\n"
+    data = (
+        b"x" * 20_000 + b" ALARM 5 " + b"y" * 20_000 + b" ALARM 6 " + b"z" * 9_000 + b"\nALARM 7\n"
+    )
     assert alarms(read(data)) == [(1, 5), (1, 6), (2, 7)]
 
 
@@ -166,16 +168,20 @@ class TestPool:
 
     def test_progress_ends_at_the_total(self, tmp_path):
         told = []
-        self.read(self.sources(tmp_path), jobs=1, progress=lambda done, all: told.append((done, all)))
-        assert told[-1][0] == told[-1][1] == sum((tmp_path / n).stat().st_size for n in ("a.log", "b.log"))
+        self.read(
+            self.sources(tmp_path), jobs=1, progress=lambda done, all: told.append((done, all))
+        )
+        assert (
+            told[-1][0]
+            == told[-1][1]
+            == sum((tmp_path / n).stat().st_size for n in ("a.log", "b.log"))
+        )
 
     def test_one_bad_source_never_ends_a_run(self, tmp_path):
         sources = [Source("gone.log", str(tmp_path / "gone.log"), 10), *self.sources(tmp_path)]
         reading = self.read(sources, jobs=1)
         assert [source.name for source in reading.sources] == ["a.log", "b.log"]
-        assert reading.skipped == [
-            {"file": "gone.log", "reason": "vanished since it was found"}
-        ]
+        assert reading.skipped == [{"file": "gone.log", "reason": "vanished since it was found"}]
 
     def test_a_file_that_grows_is_read_to_where_it_was_found(self, tmp_path):
         sources = self.sources(tmp_path)

@@ -4,6 +4,7 @@ from dialects import events
 from diagnose.model.event import Nature
 from diagnose.parsers import train_events as dialect
 
+
 def arguments(text):
     found = [e for e in events(dialect, text) if e.name == "job.argument"]
     return {e.fact.removeprefix("arg."): e["value"] for e in found}
