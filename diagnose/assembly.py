@@ -3,9 +3,11 @@
 Nothing is decided here; the verdict stage has decided what is cause and what is consequence.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from diagnose.engine.availability import MATCHING_TEXT
 from diagnose.engine.cascade import Node
 from diagnose.engine.load import RuleSet
 from diagnose.engine.match import RuleOutcome
@@ -27,6 +29,7 @@ from diagnose.model.report import (
     UnknownError,
     Verdict,
 )
+from diagnose.model.taxonomy import Cause
 from diagnose.playbooks import Playbook, fill
 
 SCHEMA = "diagnose.report/1"
@@ -67,8 +70,8 @@ def assemble(
     findings = [_finding(one, case, playbooks, lang) for one in judged]
     cited = {id(event) for one in judged for event in one.node.events}
     unknown = [error for error in unknown_errors(case.events, cited) if not _overcome(case, error)]
-    stages = _stages(outcomes, findings)
-    verdict = _verdict(findings, judged, unknown, stages)
+    stages = _stages(outcomes, findings, rules.causes)
+    verdict = _verdict(findings, unknown, stages, rules.causes)
     return ReportData(
         schema=SCHEMA,
         tool={
@@ -154,17 +157,12 @@ def _overcome(case: Case, error: UnknownError) -> bool:
 
 def _verdict(
     findings: Sequence[Finding],
-    judged: Sequence[Judged],
     unknown: Sequence[UnknownError],
     stages: Mapping[str, Stage],
+    causes: Mapping[str, Cause],
 ) -> Verdict:
-    counted = [
-        (finding, one.node)
-        for finding, one in zip(findings, judged, strict=True)
-        if finding.suppressed is None and finding.role != "context"
-    ]
-    roots = [(finding, node) for finding, node in counted if finding.role == "root"]
-    if any(not node.cause.open or finding.confidence >= SURE for finding, node in roots):
+    counted = [one for one in findings if one.suppressed is None and one.role != "context"]
+    if any(_is_answer(finding, causes) for finding in counted):
         return "root-cause"
     if counted or unknown:
         return "symptoms-only"
@@ -173,7 +171,14 @@ def _verdict(
     return "no-evidence"
 
 
-def _stages(outcomes: Sequence[RuleOutcome], findings: Sequence[Finding]) -> dict[str, Stage]:
+def _is_answer(finding: Finding, causes: Mapping[str, Cause]) -> bool:
+    """Return whether a finding is a root that says what to mend, or an open one that is likely."""
+    return finding.role == "root" and (not causes[finding.cause].open or finding.confidence >= SURE)
+
+
+def _stages(
+    outcomes: Sequence[RuleOutcome], findings: Sequence[Finding], causes: Mapping[str, Cause]
+) -> dict[str, Stage]:
     stages = {}
     for name in STAGES:
         asked = [outcome for outcome in outcomes if outcome.rule.stage == name]
@@ -183,9 +188,9 @@ def _stages(outcomes: Sequence[RuleOutcome], findings: Sequence[Finding]) -> dic
             for finding in findings
             if finding.stage == name and finding.role != "context" and finding.suppressed is None
         ]
-        roots = [finding for finding in here if finding.role == "root"]
-        if roots:
-            stages[name] = Stage(state="fault", checked=checked, why=roots[0].title)
+        answers = [finding for finding in here if _is_answer(finding, causes)]
+        if answers:
+            stages[name] = Stage(state="fault", checked=checked, why=answers[0].title)
         elif here:
             stages[name] = Stage(state="suspect", checked=checked, why=here[0].title)
         elif checked:
@@ -198,11 +203,14 @@ def _stages(outcomes: Sequence[RuleOutcome], findings: Sequence[Finding]) -> dic
 
 
 def _lacking(asked: Sequence[RuleOutcome]) -> str:
-    lacking = sorted({name for outcome in asked for name in outcome.missing_inputs})
+    """Return what a stage would need most: what most of its rules lack."""
+    lacking = Counter(
+        name for outcome in asked for name in outcome.missing_inputs if name != MATCHING_TEXT
+    )
     if not lacking:
         return "nothing to look at"
-    shown = ", ".join(lacking[:4]) + (", ..." if len(lacking) > 4 else "")
-    return f"nothing to look at; no {shown}"
+    most = sorted(lacking, key=lambda name: (-lacking[name], name))
+    return f"nothing to look at: no {' or '.join(most[:3])}"
 
 
 def _summary(verdict: Verdict, findings: Sequence[Finding], unknown: Sequence[UnknownError]) -> str:

@@ -18,6 +18,10 @@ from diagnose.engine.schema import (
     Sequence,
 )
 from diagnose.facts.case import Case
+from diagnose.parsers import FAMILIES
+
+MATCHING_TEXT = "matching text"
+"""What a rule lacks whose own text selection found nothing."""
 
 
 def possible(condition: Condition, case: Case) -> bool:
@@ -59,10 +63,10 @@ def lacking(
     if isinstance(inner, EventCondition):
         family = inner.event.partition(".")[0]
         if inner.form != "event":
-            return () if case.named(inner.event) else ("matching text",)
-        return () if family in families else (f"{family} records",)
+            return () if case.named(inner.event) else (MATCHING_TEXT,)
+        return () if family in families else (FAMILIES.get(family, f"{family} records"),)
     if isinstance(inner, FactCondition):
-        return () if case.facts_named(inner.fact) else (f"fact {inner.fact}",)
+        return () if case.facts_named(inner.fact) else ("printed settings",)
     if isinstance(inner, RuleCondition):
         return of_rule(inner.rule)
-    return () if case.series(inner.metric) else (f"series {inner.metric}",)
+    return () if case.series(inner.metric) else (f"{inner.metric} of steps",)

@@ -44,6 +44,32 @@ MODULES = (
 """Names of the modules of this package that declare parsers."""
 
 
+FAMILIES = {
+    "c10d": "PyTorch distributed errors",
+    "ckpt": "checkpoint messages",
+    "cuda": "CUDA errors",
+    "dataloader": "data loader messages",
+    "gloo": "Gloo errors",
+    "ib": "ibstatus",
+    "job": "printed settings",
+    "k8s": "Kubernetes events",
+    "kernel": "kernel log",
+    "launcher": "launcher output",
+    "nccl": "NCCL log",
+    "nvml": "nvidia-smi errors",
+    "os": "limits and disk errors",
+    "package": "package lists",
+    "python": "Python exceptions",
+    "rendezvous": "rendezvous messages",
+    "shm": "shared-memory errors",
+    "slurm": "Slurm messages",
+    "torch": "PyTorch memory errors",
+    "torchrun": "torchrun output",
+    "train": "training log",
+}
+"""What the first part of an event's name stands for, in words for people."""
+
+
 @cache
 def parsers() -> tuple[Parser, ...]:
     """Return all parsers in the order of ``MODULES``."""

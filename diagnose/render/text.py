@@ -26,7 +26,7 @@ from diagnose.render.words import Language
 TONES = {"bad": "bold red", "unsure": "bold yellow", "good": "bold green", "none": "dim"}
 
 
-PROOF_LINES = 2
+PROOF_LINES = 3
 """Lines that the text of one place may take unless all is asked for."""
 
 

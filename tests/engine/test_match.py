@@ -282,7 +282,7 @@ def test_a_rule_on_rules_has_the_input_that_they_have():
     inner = rule("match: {event: nccl.error}", id="inner")
     outer = rule("match: {rule: inner}", id="outer")
     found = outcomes([outer, inner], case())
-    assert found["outer"].missing_inputs == ("nccl records",)
+    assert found["outer"].missing_inputs == ("NCCL log",)
     assert not found["outer"].had_input
 
 
