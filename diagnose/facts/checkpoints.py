@@ -60,7 +60,7 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
 
     An asynchronous save blocks only while it stages; its background part is left out.
     """
-    step_time = _usual(reading.points)
+    usual = _usual(reading.points)
     known: set[tuple[str, Value]] = set()
     said: dict[str, set[int]] = {}
     previous: dict[str, float] = {}
@@ -93,7 +93,6 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
             said.setdefault(event.file, set()).add(event.line)
             if step is not None:
                 known.add((event.file, step))
-            usual = step_time.get(event.file)
             interval = None
             if isinstance(step, int):
                 interval = step - previous.get(event.file, math.nan)
@@ -116,14 +115,10 @@ def _same_step(start: Event, end: Event) -> bool:
     return None in steps or steps[0] == steps[1]
 
 
-def _usual(series: list[Points]) -> dict[str, float]:
-    """Return the usual step time by file, of the whole job where a file has none."""
-    times = [points for points in series if points.metric == "step_time" and points.values]
-    whole = [value for points in times for value in points.values if value > 0]
-    if not whole:
-        return {}
-    usual = median(whole)
-    return {points.file: usual for points in series}
+def _usual(series: list[Points]) -> float | None:
+    """Return the usual step time of the job."""
+    times = [value for points in series if points.metric == "step_time" for value in points.values]
+    return median(times) if times else None
 
 
 def gaps(reading: Reading) -> Iterator[Event]:

@@ -223,9 +223,9 @@ def test_a_rule_had_input_where_its_writer_was_heard():
     )
     assert {name: outcome.missing_inputs for name, outcome in found.items()} == {
         "one": (),
-        "two": ("kernel records",),
+        "two": ("kernel log",),
         "three": ("matching text",),
-        "four": ("series step_time",),
+        "four": ("step_time of steps",),
         "five": (),
     }
     assert [outcome.had_input for outcome in found.values()] == [True, False, False, False, True]
