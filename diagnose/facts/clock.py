@@ -33,6 +33,9 @@ SAME_END = 600.0
 LATEST_STAMP = 4e9
 """A later stamp (2096) is a number that means something else."""
 
+UNKNOWN_ZONE = 14 * 3600.0
+"""Error between a stamp with a zone and one without: the farthest zone from UTC."""
+
 DAY = 86_400.0
 SIGMA = 1.4826
 
@@ -132,8 +135,10 @@ class Clocks:
             return apart - second.seconds + first.seconds, error
         if families == {"daytime"}:
             return _within_half_a_day(apart), UNKNOWN_SKEW
-        if "daytime" in families or (len(families) > 1 and not self._one_zone):
+        if "daytime" in families:
             return None
+        if len(families) > 1 and not self._one_zone:
+            return apart, UNKNOWN_ZONE
         return apart, UNKNOWN_SKEW
 
     def iso(self, time: float | None, clock: Clock) -> str | None:

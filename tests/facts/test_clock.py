@@ -75,12 +75,12 @@ def test_daytime_wraps_at_midnight():
     assert seconds(a, event(time=5.0, clock=Clock.DAYTIME, line=2)) == (15.0, 0.0)
 
 
-def test_stamps_with_and_without_zone_compare_only_if_they_end_together():
+def test_stamps_with_and_without_zone_compare_closely_only_if_they_end_together():
     local = event(time=at("03-01 12:00:00"), host="node-01")
     near = event(time=at("03-01 12:00:30"), clock=Clock.UTC, host="node-01")
     far = event(time=at("03-01 20:00:30"), clock=Clock.UTC, host="node-01")
     assert seconds(local, near) == (30.0, 2.0)
-    assert seconds(local, far) is None
+    assert seconds(local, far) == (28_830.0, 14 * 3600.0)  # any zone is possible
 
 
 def test_no_stamp_is_no_moment():
