@@ -56,7 +56,7 @@ def _order(node: Node, case: Case) -> float:
         case.order(node.first, effect.first)
         for effect in node.explains
         if node.first is not None and effect.first is not None
-        if effect.first not in node.events and node.first not in effect.events
+        if (node.first.file, node.first.line) != (effect.first.file, effect.first.line)
     }
     return CONCURRENT if orders == {"concurrent"} else 1.0
 

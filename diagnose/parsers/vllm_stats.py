@@ -1,0 +1,100 @@
+"""vLLM's statistics lines: queue, KV cache and throughput every five or ten seconds.
+
+Printed by ``engine/metrics.py`` (V0) and ``v1/metrics/loggers.py`` (V1). The optional parts stand
+there only when they are not zero, so a line is read as pairs of name and value. *Empty*: the engine
+was idle; it then prints at DEBUG level, and silence behind two lines of zeros is no hang. *Cut
+off*: a line cut before the number of running requests is no sample; later parts may be missing.
+
+The hit rate is a mean over the last thousand requests or so, not over the interval. ``N Engines
+Aggregated`` sums the queues and averages the KV usage: one full engine can hide in it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from diagnose.ingest.lazy import LazyPattern
+from diagnose.model.event import Event, Measurement, Nature
+from diagnose.parsers.base import BlockText, BulkParser, make_event
+from diagnose.parsers.metric_names import numbers
+from diagnose.parsers.serving_samples import Sample, episodes
+
+STATS = LazyPattern(
+    rb"(?:Engine (\d+): |(\d+) Engines Aggregated: )?Avg prompt throughput: ([\d.]+) tokens/s, "
+    rb"Avg generation throughput: ([\d.]+) tokens/s, Running: (\d+) reqs([^\r\n]{0,600})"
+)
+PART = LazyPattern(rb"([A-Z][A-Za-z ]+): ([\d.]+\d|\d)")
+HIT_V0 = LazyPattern(rb"Prefix cache hit rate: GPU: ([\d.]+)%")
+
+
+def read(block: BlockText) -> Iterator[Event | Measurement]:
+    """Read the statistics lines of a block."""
+    samples: list[Sample] = []
+    for found in STATS.finditer(block.data):
+        parts = {name.strip(): value for name, value in PART.findall(found[6])}
+        values = numbers(
+            {
+                "prompt_tokens_per_s": found[3],
+                "generation_tokens_per_s": found[4],
+                "running": found[5],
+                "waiting": parts.get(b"Waiting", parts.get(b"Pending")),
+                "kv_cache_usage": parts.get(b"GPU KV cache usage"),
+                "prefix_cache_hit_rate": parts.get(b"Prefix cache hit rate"),
+                "preemptions": parts.get(b"Preemptions"),
+            }
+        )
+        for share in ("kv_cache_usage", "prefix_cache_hit_rate"):
+            if share in values:
+                values[share] /= 100
+        line = block.line_at(found.start())
+        values.setdefault("waiting", 0.0)
+        engine = (found[1] or (found[2] and b"all") or b"0").decode()
+        samples.append(
+            Sample(
+                line=line,
+                engine=engine,
+                running=values["running"],
+                waiting=values["waiting"],
+                kv=values.get("kv_cache_usage"),
+                prompt=values["prompt_tokens_per_s"],
+                generated=values["generation_tokens_per_s"],
+                hit=values.get("prefix_cache_hit_rate"),
+                preempted=values.get("preemptions", float(parts.get(b"Swapped", 0))),
+            )
+        )
+        yield Measurement(line, None, values)
+    samples = list(_with_hit_rates(block, samples))
+    if samples:
+        yield make_event(
+            "inference.engine", Nature.SETTING, samples[0].line, {"value": "vllm"},
+            fact="job.engine",
+        )  # fmt: skip
+    yield from episodes(samples)
+
+
+def _with_hit_rates(block: BlockText, samples: list[Sample]) -> Iterator[Sample]:
+    """Give the V0 engine's separate line of hit rates to the sample before it."""
+    rates = {
+        block.line_at(found.start()).number: float(found[1]) / 100
+        for found in HIT_V0.finditer(block.data)
+    }
+    ends = [sample.line.number for sample in samples[1:]] + [1 << 60]
+    for sample, end in zip(samples, ends, strict=True):
+        own = [rate for number, rate in rates.items() if sample.line.number < number < end]
+        yield replace(sample, hit=own[0]) if own and sample.hit is None else sample
+
+
+PARSERS = (
+    BulkParser(
+        name="vllm-stats",
+        title="vLLM's statistics lines of queue, KV cache and throughput",
+        opens=("Avg prompt throughput: ",),
+        read=read,
+        emits=(
+            "running", "waiting", "kv_cache_usage", "prefix_cache_hit_rate", "preemptions",
+            "prompt_tokens_per_s", "generation_tokens_per_s", "inference.engine",
+            "inference.queue", "inference.stall", "inference.prefix_cache",
+            "inference.preemptions", "inference.serving",
+        ),
+        sample="(APIServer pid=1) INFO 01-05 10:00:20 [loggers.py:271] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 1242.7 tokens/s, Running: 20 reqs, Waiting: 23 reqs, Preemptions: 7, GPU KV cache usage: 98.4%, Prefix cache hit rate: 12.1%\n",
+    ),
+)  # fmt: skip
