@@ -191,11 +191,14 @@ def _stages(
         answers = [finding for finding in here if _is_answer(finding, causes)]
         if answers:
             stages[name] = Stage(state="fault", checked=checked, why=answers[0].title)
-        elif here:
+        elif any(finding.role != "cascade" for finding in here):
             stages[name] = Stage(state="suspect", checked=checked, why=here[0].title)
+        elif here:
+            why = f"only consequences: {here[0].title}"
+            stages[name] = Stage(state="suspect", checked=checked, why=why)
         elif checked:
             stages[name] = Stage(
-                state="clear", checked=checked, why=f"{checked} rules had input, none fired"
+                state="clear", checked=checked, why=f"{checked} rule{'s' * (checked > 1)} had input, none fired"
             )
         else:
             stages[name] = Stage(state="no-evidence", checked=0, why=_lacking(asked))

@@ -1,10 +1,11 @@
-"""Write the two reference pages that follow from the shipped rules and the parsers.
+"""Write what follows from rules and parsers: two reference pages and the screen in the README.
 
 ::
 
     python docs/generate.py
 
-writes ``docs/rules-reference.md`` and ``docs/parsers.md``. A test fails while they are stale.
+writes ``docs/rules-reference.md`` and ``docs/parsers.md``, and the screen in the README. A test
+fails while they are stale.
 """
 
 import re
@@ -15,9 +16,11 @@ from typing import Any
 
 import yaml
 
+from diagnose import run
 from diagnose.model.report import STAGES
 from diagnose.parsers import parsers
 from diagnose.parsers.base import IDENTITY, LineParser, Parser
+from diagnose.render.text import render
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,8 +37,23 @@ KINDS = {
 
 
 def pages() -> dict[str, str]:
-    """Return the text of each generated page by its file name."""
-    return {"rules-reference.md": rules_page(), "parsers.md": parsers_page()}
+    """Return the text of each generated page by its path from the root."""
+    return {
+        "docs/rules-reference.md": rules_page(),
+        "docs/parsers.md": parsers_page(),
+        "README.md": readme(),
+    }
+
+
+def readme() -> str:
+    """Return the README with what its first command prints today."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"diagnose (samples/\S+)", text)
+    assert found is not None, "the README names no sample"
+    screen = render(run([ROOT / found[1]]), width=80, color=False, verbose=False)
+    return re.sub(
+        r"(?<=```text\n).*?(?=```)", lambda _: screen.rstrip("\n") + "\n", text, count=1, flags=re.S
+    )
 
 
 def rules_page() -> str:
@@ -172,4 +190,4 @@ def load(path: Path) -> Any:
 
 if __name__ == "__main__":
     for name, text in pages().items():
-        (ROOT / "docs" / name).write_text(text, encoding="utf-8")
+        (ROOT / name).write_text(text, encoding="utf-8")

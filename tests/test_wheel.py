@@ -5,17 +5,17 @@ import os
 import subprocess
 import sys
 import tarfile
-import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from diagnose.version import VERSION
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 SHIPPED = {
     path.relative_to(ROOT).as_posix()
     for kind in ("rules", "playbooks")

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from diagnose.facts import checkpoints
+from diagnose.facts import checkpoints, comparison
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
 from diagnose.facts.points import Point, derived_event, runs_of, whole
@@ -32,6 +32,7 @@ DERIVED = (
     "train.scale_fall",
     "train.pipeline_bubble",
     *checkpoints.EVENTS,
+    *comparison.EVENTS,
 )
 
 SIGMA = 1.4826
@@ -99,6 +100,7 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
         *jumps(reading, attempts, by_file),
         *scale_falls(reading, attempts, by_file),
         *bubbles(reading),
+        *comparison.derive(reading.events),
     ]
     if not found:
         return

@@ -108,7 +108,7 @@ SAVING: tuple[Row, ...] = (
      r"Finished save \(blocking \+ background\) in (?P<lasted>[\d.]+) seconds @ (?P<path>\S+)",
      "[process=0] Finished save (blocking + background) in 45.60 seconds @ /data/ckpt/500", {"part": "async"}),
     ("ckpt.save_end", PROGRESS, SCRIPTS,
-     r"[Ss]av(?:ed|ing) (?:the |model )?checkpoint\b(?: to (?P<path>/[^\s,:]+))?[^\r\n]{0,60}?(?: in | took )(?P<lasted>[\d.]+) ?(?:seconds|secs|sec|s)\b",
+     r"[Ss]av(?:ed|ing) (?:the |model )?checkpoint\b(?: to (?P<path>/[^\s,:]+))?(?: [^\s]{1,40}){0,8}? (?:in|took) (?P<lasted>[\d.]+) ?(?:seconds|secs|sec|s)\b",
      "Saved checkpoint to /data/out/step_100 in 312.4s", {}),
     ("ckpt.save_end", PROGRESS, SCRIPTS,
      r"(?:(?P<part>[Aa]sync) )?[Cc]heckpoint (?:save|saved|saving)\b[^\r\n]{0,60}?(?: in | took |: )(?P<lasted>[\d.]+) ?(?:seconds|secs|sec|s)\b",
@@ -195,7 +195,7 @@ LOADING: tuple[Row, ...] = (
      r"\[deepspeed\] No checkpoint found at (?P<path>[^\s,]+), skipping checkpoint loading",
      "Warning: [deepspeed] No checkpoint found at /data/ckpt, skipping checkpoint loading.", {}),
     ("ckpt.load_end", PROGRESS, SCRIPTS,
-     r"\b[Rr]es(?:umed|uming|tored|toring|tarted|tarting)(?: training| run| model| state)? from (?:the )?(?:last |latest |saved )?(?:checkpoint|ckpt|snapshot)\b[: ]*(?P<path>/[^\s,()]+)?(?:[ ,(]+(?:at |from )?(?:global[ _])?(?:step|iteration)[ =:]*(?P<step>\d+))?",
+     r"\b[Rr]es(?:umed|uming|tored|toring|tarted|tarting)(?: training| run| model| state)? from (?:the )?(?:last |latest |saved )?(?:checkpoint|ckpt|snapshot)\b(?:: ?| )?(?P<path>/[^\s,()]+)?(?:[ ,(]{1,3}(?:at |from )?(?:global[ _])?(?:step|iteration)[ =:]{0,3}(?P<step>\d+))?",
      "Resuming from checkpoint /data/out/ckpt_1100.pt (step 1100)", {}),
 )  # fmt: skip
 

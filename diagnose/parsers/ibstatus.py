@@ -13,7 +13,8 @@
 
 Each port is one event ``ib.port`` with ``device``, ``port``, ``state`` (ACTIVE, ARMED, INIT, DOWN,
 ACTIVE_DEFER), ``phys_state`` (LinkUp, Polling, Disabled, ...), ``rate_gbps``, ``lanes``, ``speed``,
-``link_layer``, ``gid``, ``lid``, ``sm_lid`` and ``tool``; what a tool does not print is None, never 0.
+``link_layer``, ``gid``, ``lid``, ``sm_lid`` and ``tool``, of ibstat also ``board`` (the type of the adapter);
+what a tool does not print is None, never 0.
 
 The rate means something on an active port alone: one that is down prints a stale or a default
 value. A port that is down may be meant to be. Old kernels print ``10 Gb/sec (4X)`` without a speed
@@ -52,7 +53,9 @@ _PHYSICAL = {
 }
 
 _HEAD = LazyPattern(r"Infiniband device '([^']+)' port (\d+) status:")
-_KEY = LazyPattern(r"\s*(default gid|base lid|sm lid|state|phys state|rate|link_layer):\s*(.*?)\s*$")
+_KEY = LazyPattern(
+    r"\s*(default gid|base lid|sm lid|state|phys state|rate|link_layer):\s*(.*?)\s*$"
+)
 _RATE = LazyPattern(r"([\d.]+) Gb/sec(?: \((\d+)X(?: ([A-Z0-9]+))?\))?")
 
 
@@ -68,6 +71,8 @@ def _physical(state: str) -> str:
 
 def _port(line: Line, fields: dict[str, Value], end: int) -> Event:
     whole = {name: fields.get(name) for name in _FIELDS}
+    if "board" in fields:
+        whole["board"] = fields["board"]
     whole["nic"] = fields["device"]
     return make_event("ib.port", Nature.MEASUREMENT, line, whole, end_line=end)
 
@@ -136,10 +141,13 @@ def _read_adapter(lines: list[Line]) -> Iterator[Event]:
     name = _ADAPTER.match(lines[0].text.rstrip())
     assert name is not None
     ports: list[tuple[Line, dict[str, str], int]] = []
+    board: str | None = None
     for line in lines[1:]:
         key = _ADAPTER_KEY.match(line.text)
         if key is None:
             continue
+        if key[1] == "CA type":
+            board = key[2] or None
         if key[1].startswith("Port ") and not key[2]:
             ports.append((line, {"port": key[1].split()[1]}, line.number))
         elif ports:
@@ -160,6 +168,7 @@ def _read_adapter(lines: list[Line]) -> Iterator[Event]:
             "lid": _lid(found.get("Base lid"), 10),
             "sm_lid": _lid(found.get("SM lid"), 10),
             "tool": "ibstat",
+            "board": board,
         }
         yield _port(first, fields, end)
 

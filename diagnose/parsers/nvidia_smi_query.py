@@ -126,7 +126,11 @@ def _at(report: Report, *path: str) -> str | None:
     """Return the value whose path ends so; None if it is not there or not applicable."""
     for whole, value in report.items():
         if whole[-len(path) :] == path:
-            return None if value in ("N/A", "[N/A]", "Requested functionality has been deprecated") else value
+            return (
+                None
+                if value in ("N/A", "[N/A]", "Requested functionality has been deprecated")
+                else value
+            )
     return None
 
 

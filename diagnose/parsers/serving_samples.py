@@ -79,7 +79,7 @@ def episodes(samples: Sequence[Sample]) -> Iterator[Event]:
             yield _record("inference.preemptions", Nature.MEASUREMENT, preempted, fields)
         working = [sample for sample in own if sample.generated]
         if working:
-            speed = {"engine": engine, "generated": working[-1].generated}
+            speed: dict[str, Value] = {"engine": engine, "generated": working[-1].generated}
             yield _record("inference.serving", Nature.PROGRESS, working[-1:], speed)
 
 

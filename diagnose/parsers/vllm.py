@@ -15,9 +15,19 @@ repeat that the engine is gone; the reason stands above them, in a worker. The p
 message is one line; what it lacks is left out. Prompts of logged requests are never kept.
 """
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature
 from diagnose.parsers.base import LineParser, Pattern
 from diagnose.parsers.convert import size
+
+_VLLM = {"value": "vllm"}
+"""Each of these lines also states the engine, for ``job.engine``."""
+
+_SAMPLING = (
+    "temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty",
+    "frequency_penalty", "max_tokens",
+)  # fmt: skip
+_PARAMETER = LazyPattern(r"(\w+)=(-?\d+(?:\.\d+)?)")
 
 _V1 = "vLLM 0.6 to 0.19"
 _ALL = "vLLM 0.2 to 0.19"
@@ -31,9 +41,20 @@ def _gib(text: str) -> int:
     return size(f"{text} GiB")
 
 
-def _whole_line(event: Event, line: Line) -> Event | None:
-    if event.name == "inference.request" and (end := line.text.find("params: ")) >= 0:
-        event.text = line.text[end : end + 400]
+def _complete(event: Event, line: Line) -> Event:
+    if event.name == "inference.request":
+        params = dict(_PARAMETER.findall(str(event.fields["params"])))
+        event.fields = {name: float(params[name]) if name in params else None for name in _SAMPLING}
+        # What stands before it is the prompt, which is private.
+        event.text = line.text[line.text.find("params: ") :][:400]
+    return event
+
+
+def _with_rank(event: Event, line: Line) -> Event:
+    """Take the rank of a dead worker from its name, ``VllmWorker-2``."""
+    if event.name == "inference.worker_died" and event.rank is None:
+        number = str(event.fields.get("worker") or "").rpartition("-")[2]
+        event.rank = int(number) if number.isdecimal() else None
     return event
 
 
@@ -43,22 +64,11 @@ PLAN = LineParser(
     patterns=(
         Pattern(
             event="inference.engine",
-            regex=r"\((?:EngineCore|APIServer|VllmWorker)\w*(?: rank=\d+)? pid=\d+\) (?P<value>)",
-            nature=Nature.SETTING,
-            source="vLLM 0.8 to 0.19, vllm/utils/system_utils.py, decorate_logs",
-            sample="(EngineCore_DP0 pid=387) INFO 01-05 10:00:00 [core.py:75] Initializing a V1 LLM engine",
-            constants={},
-            types={"value": lambda text: "vllm"},
-            fact="job.engine",
-            once_per_block=True,
-        ),
-        Pattern(
-            event="inference.engine",
-            regex=r"(?:vllm\.entrypoints\.\w|\bvllm serve \S|[/\\]vllm[/\\](?:engine|v1|worker|entrypoints|executor)[/\\])(?P<value>)",
+            regex=r"(?:vllm\.entrypoints\.\w|\bvllm serve \S|[/\\]vllm[/\\](?:engine|v1|worker|entrypoints|executor)[/\\])",
             nature=Nature.SETTING,
             source=_ALL,
             sample="python -m vllm.entrypoints.openai.api_server --model /models/a-7b",
-            types={"value": lambda text: "vllm"},
+            constants=_VLLM,
             fact="job.engine",
             once_per_block=True,
         ),
@@ -69,6 +79,8 @@ PLAN = LineParser(
             source=f"{_V1}, vllm/v1/worker/gpu_worker.py",
             sample="INFO 01-05 10:00:00 [gpu_worker.py:276] Available KV cache memory: -2.16 GiB",
             types={"available": _gib},
+            constants=_VLLM,
+            fact="job.engine",
         ),
         Pattern(
             event="inference.kv_memory",
@@ -77,6 +89,8 @@ PLAN = LineParser(
             source="vLLM 0.6 to 0.8, vllm/worker/worker.py",
             sample="model weights take 12.55GiB; non_torch_memory takes 0.16GiB; PyTorch activation peak memory takes 2.38GiB; the rest of the memory reserved for KV Cache is 56.18GiB.",
             types=dict.fromkeys(("weights", "non_torch", "activations", "available"), _gib),
+            constants=_VLLM,
+            fact="job.engine",
         ),
         Pattern(
             event="inference.kv_blocks",
@@ -93,6 +107,8 @@ PLAN = LineParser(
             source=f"{_V1}, vllm/v1/core/kv_cache_utils.py",
             sample="INFO 01-05 10:00:00 [kv_cache_utils.py:1087] GPU KV cache size: 188,640 tokens",
             types={"tokens": _number},
+            constants=_VLLM,
+            fact="job.engine",
         ),
         Pattern(
             event="inference.concurrency",
@@ -101,10 +117,12 @@ PLAN = LineParser(
             source=f"{_V1}, vllm/v1/core/kv_cache_utils.py",
             sample="INFO 01-05 10:00:00 [kv_cache_utils.py:1091] Maximum concurrency for 131,072 tokens per request: 5.23x",
             types={"length": _number, "factor": float},
+            constants=_VLLM,
+            fact="job.engine",
         ),
         Pattern(
             event="inference.utilization",
-            regex=r"gpu[-_]memory[-_]utilization(?:'?[\"]?: ?|=| +|\)? ?\()(?P<value>0?\.\d+|1\.0+|1(?![\d.]))",
+            regex=r"gpu[-_]memory[-_]utilization(?:'?[\"]?: ?|=| +|\)? ?\()(?P<value>0?\.\d+|1\.0)",
             nature=Nature.SETTING,
             source=f"{_ALL}, command line and printed arguments",
             sample="vllm serve /models/a-7b --gpu-memory-utilization 0.97 --max-model-len 32768",
@@ -118,6 +136,8 @@ PLAN = LineParser(
             source=f"{_V1}, vllm/v1/engine/core.py",
             sample="INFO 01-05 10:00:00 [core.py:210] init engine (profile, create kv cache, warmup model) took 37.47 seconds",
             types={"seconds": float},
+            constants=_VLLM,
+            fact="job.engine",
         ),
         Pattern(
             event="inference.started",
@@ -126,6 +146,8 @@ PLAN = LineParser(
             source=f"{_ALL}, vllm/v1/worker/gpu_model_runner.py",
             sample="INFO 01-05 10:00:00 [gpu_model_runner.py:3480] Graph capturing finished in 8 secs, took 0.54 GiB",
             types={"seconds": float, "memory": _gib},
+            constants=_VLLM,
+            fact="job.engine",
         ),
         Pattern(
             event="inference.compile",
@@ -137,19 +159,35 @@ PLAN = LineParser(
         ),
         Pattern(
             event="inference.request",
-            regex=r"params: SamplingParams\((?:.{0,600}?presence_penalty=(?P<presence_penalty>-?[\d.]+))?(?:.{0,200}?frequency_penalty=(?P<frequency_penalty>-?[\d.]+))?(?:.{0,200}?repetition_penalty=(?P<repetition_penalty>[\d.]+))?.{0,200}?temperature=(?P<temperature>[\d.]+)(?:.{0,60}?top_p=(?P<top_p>[\d.]+))?(?:.{0,60}?top_k=(?P<top_k>-?\d+))?",
+            regex=r"params: SamplingParams\((?P<params>.{0,900})",
             nature=Nature.SETTING,
             source=f"{_ALL}, vllm/entrypoints/logger.py",
             sample="INFO 01-05 10:00:00 [logger.py:39] Received request cmpl-1f: prompt: 'x', params: SamplingParams(n=1, presence_penalty=0.0, frequency_penalty=0.0, repetition_penalty=1.0, temperature=0.6, top_p=1.0, top_k=-1, min_p=0.0, seed=None, stop=[])",
-            types={
-                "presence_penalty": float, "frequency_penalty": float, "repetition_penalty": float,
-                "temperature": float, "top_p": float, "top_k": int,
-            },
         ),
     ),
-    refine=_whole_line,
+    refine=_complete,
 )  # fmt: skip
 
+
+_SERVING = (
+    "execute_model",
+    "forward_batch_generation",
+    "forward_extend",
+    "forward_decode",
+    "run_batch",
+    "step",
+    "busy_loop",
+    "run_busy_loop",
+    "run_engine_loop",
+    "event_loop_overlap",
+    "event_loop_normal",
+    "prefill",
+    "decode",
+    "Prefill",
+    "Decode",
+    "run_engine_core",
+)
+"""Functions of the loops and of the step that serve requests."""
 
 START = LineParser(
     name="vllm-start-failures",
@@ -204,7 +242,7 @@ START = LineParser(
         ),
         Pattern(
             event="inference.memory_changed",
-            regex=r"Error in memory profiling\. Initial free memory (?P<before>[\d.]+ ?\w*), current free memory (?P<after>[\d.]+ ?\w*)",
+            regex=r"Error in memory profiling\. Initial free memory (?P<before>[\d.]+)[^,]{0,8}, current free memory (?P<after>[\d.]+)",
             nature=Nature.ERROR,
             source=f"{_ALL}, vllm/v1/worker/gpu_worker.py",
             sample="AssertionError: Error in memory profiling. Initial free memory 60.01 GiB, current free memory 61.22 GiB. This happens when other processes sharing the same container release GPU memory while vLLM is profiling during initialization.",
@@ -244,10 +282,11 @@ START = LineParser(
         ),
         Pattern(
             event="inference.frame",
-            regex=r"[/\\](?:vllm|sglang|lmdeploy|text_generation_server)[/\\]\S{1,160}, line \d+, in (?P<function>execute_model|forward_batch_generation|forward_extend|forward_decode|run_batch|step|busy_loop|run_busy_loop|run_engine_loop|event_loop_overlap|event_loop_normal|prefill|decode|Prefill|Decode|run_engine_core)\b",
+            regex=rf"[/\\](?:vllm|sglang|lmdeploy|text_generation_server)[/\\]\S{{1,160}}, line \d+, in (?P<function>{'|'.join(_SERVING)})\b",
             nature=Nature.MEASUREMENT,
             source=f"{_ALL}, SGLang and TGI, a Python traceback",
             sample='  File "/opt/venv/lib/python3.12/site-packages/vllm/v1/worker/gpu_worker.py", line 441, in execute_model',
+            literals=tuple(f", in {name}" for name in _SERVING),
             constants={"phase": "serving"},
         ),
     ),
@@ -257,7 +296,7 @@ START = LineParser(
 def _end(regex: str, source: str, sample: str, **constants: str) -> Pattern:
     return Pattern(
         event="inference.engine_dead", regex=regex, nature=Nature.EFFECT, source=source,
-        sample=sample, constants=constants,
+        sample=sample, constants={**_VLLM, **constants}, fact="job.engine",
     )  # fmt: skip
 
 
@@ -291,7 +330,7 @@ END = LineParser(
         ),
         Pattern(
             event="inference.worker_died",
-            regex=r"(?:Worker proc (?P<worker>[\w-]*?(?P<local_rank>\d+)?)|RayWorkerProc rank=\[(?P<ranks>[\d, ]+)\]) died unexpectedly",
+            regex=r"(?:Worker proc (?P<worker>[\w-]+)|RayWorkerProc rank=\[(?P<ranks>[\d, ]+)\]) died unexpectedly",
             nature=Nature.EFFECT,
             source="vLLM 0.8 to 0.19, vllm/v1/executor/multiproc_executor.py",
             sample="ERROR 01-05 10:00:00 [multiproc_executor.py:135] Worker proc VllmWorker-2 died unexpectedly, shutting down executor.",
@@ -318,6 +357,8 @@ END = LineParser(
             source="vLLM 0.3 to 0.8, vllm/core/scheduler.py; every fiftieth is printed",
             sample="WARNING 01-05 10:00:00 scheduler.py:1057] Sequence group cmpl-7 is preempted by PreemptionMode.RECOMPUTE mode because there is not enough KV cache space. This can affect the end-to-end performance. Increase gpu_memory_utilization or tensor_parallel_size to provide more KV cache memory. total_num_cumulative_preemption=51",
             types={"total": int, "mode": str.lower},
+            constants=_VLLM,
+            fact="job.engine",
         ),
         Pattern(
             event="inference.kv_exceeded",
@@ -336,6 +377,7 @@ END = LineParser(
             types={"tokens": int, "limit": int},
         ),
     ),
+    refine=_with_rank,
 )
 
 PARSERS = (PLAN, START, END)

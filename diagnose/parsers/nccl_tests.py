@@ -1,0 +1,195 @@
+"""Bandwidth tables of nccl-tests (and rccl-tests): one event a run.
+
+::
+
+    # Collective test starting: all_reduce_perf
+    # nThread 1 nGpus 8 minBytes 8388608 maxBytes 8589934592 step: 2(factor) warmup iters: 1 iters: 20
+    #  Rank  0 Group  0 Pid  81234 on     node-17 device  0 [0000:1b:00] NVIDIA H100 80GB HBM3
+    #       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+      1073741824     268435456     float     sum      -1  4051.60  265.02  463.78       0  4049.20  265.17  464.05       0
+    # Avg bus bandwidth    : 365.967
+
+The columns are taken from the heading: releases before 2.13 call the last one ``error`` and print a
+floating-point difference there, ``root`` came later, ``-I``, ``-C`` and time stamps add or rename some.
+``nccl_tests.result`` has ``collective``, ``ranks``, ``nodes``, ``hosts``, ``gpus_per_node``, ``gpu_model``,
+``largest_size`` (bytes), ``peak_busbw``, ``plateau_busbw`` and ``avg_busbw`` (GB/s, 10^9 bytes),
+``plateau_size`` and ``wrong``.
+
+The plateau is the best out-of-place row of 1 GiB and more, else of 256 MiB and more, where
+``plateau_size`` tells which; without such a row it is None, since smaller messages say nothing about
+a link. The average that the program prints is over all sizes from a few bytes on and is no measure.
+``wrong`` counts results that differ from the expected ones: damaged data, whatever the bandwidth.
+
+*Empty*: a heading without rows is a test that hung or failed while connecting: ``rows`` is 0.
+*Cut off*: the rows that are there count.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from diagnose.ingest.lazy import LazyPattern
+from diagnose.model.event import Event, Line, Nature, Value
+from diagnose.parsers.base import BlockParser, make_event
+from diagnose.parsers.convert import short_host
+
+GIB = 1 << 30
+PLATEAU_SIZES = (GIB, 256 << 20)
+"""Least sizes of rows that reach the plateau, the better one first."""
+
+_STARTING = LazyPattern(r"# Collective test starting: (\w+?)(?:_perf)?\s*$")
+_PARAMETERS = LazyPattern(r"# nThread \d+ nGpus (\d+) ")
+_COMMAND = LazyPattern(
+    r"\b(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|sendrecv)_perf\b"
+)
+_RANK = LazyPattern(
+    r"^#\s+Rank\s+(\d+)(?:\s+Group\s+\d+)?\s+Pid\s+\d+ on\s+(\S+)\s+device\s+\d+ \[[^\]]+\] (.*?)\s*$"
+)
+_HEADING = LazyPattern(r"^#?\s*size\s+count\b.*\balgbw\s+busbw\b")
+_ROW = LazyPattern(r"^\s*\d+\s+\d+\s+[a-z]\w+\s+\w+\s+-?[\d.]")
+_AVERAGE = LazyPattern(r"# Avg bus bandwidth\s*: ([\d.]+)")
+_BOUNDS = LazyPattern(r"# Out of bounds values : (\d+)")
+
+_WITH_ROOT = ["size", "count", "type", "redop", "root", *(["time", "algbw", "busbw", "#wrong"] * 2)]
+_WITHOUT_ROOT = [name for name in _WITH_ROOT if name != "root"]
+
+
+@dataclass(slots=True)
+class _Run:
+    collective: str | None = None
+    gpus: int | None = None
+    ranks: dict[int, tuple[str, str]] = field(default_factory=dict)
+    columns: list[str] | None = None
+    rows: list[tuple[int, float, float]] = field(default_factory=list)
+    wrong: int | None = None
+    out_of_bounds: int | None = None
+    average: float | None = None
+    redop: str | None = None
+    last: int = 0
+
+
+def _starts(line: Line) -> bool:
+    return any(
+        pattern.search(line.text) is not None for pattern in (_STARTING, _PARAMETERS, _HEADING)
+    )
+
+
+def _ends(lines: list[Line], following: Line) -> bool:
+    if _AVERAGE.search(lines[-1].text) or _STARTING.search(following.text):
+        return True
+    if _PARAMETERS.search(following.text) is None:
+        return False
+    return any(_PARAMETERS.search(line.text) or _ROW.match(line.text) for line in lines)
+
+
+def _gather(lines: list[Line]) -> _Run:
+    run = _Run(last=lines[0].number)
+    for line in lines:
+        text = line.text
+        if _ROW.match(text):
+            _add_row(run, text.split())
+        elif rank := _RANK.match(text):
+            run.ranks[int(rank[1])] = short_host(rank[2]), rank[3]
+        elif _HEADING.match(text):
+            run.columns = text.lstrip("# ").split()
+        elif found := _AVERAGE.search(text):
+            run.average = float(found[1])
+        elif found := _BOUNDS.search(text):
+            run.out_of_bounds = int(found[1])
+        elif found := _STARTING.search(text) or _COMMAND.search(text):
+            run.collective = found[1]
+        elif found := _PARAMETERS.search(text):
+            run.gpus = int(found[1])
+        else:
+            continue
+        run.last = line.number
+    return run
+
+
+def _add_row(run: _Run, values: list[str]) -> None:
+    columns = run.columns
+    if columns is None or len(values) < len(columns):
+        columns = _WITH_ROOT if len(values) >= len(_WITH_ROOT) else _WITHOUT_ROOT
+    if len(values) < len(columns):
+        return  # cut off
+    place = columns.index("busbw")
+    run.rows.append((int(values[0]), float(values[place - 1]), float(values[place])))
+    run.redop = values[columns.index("redop")] if "redop" in columns else None
+    for name, value in zip(columns, values, strict=False):
+        if name == "#wrong" and value.isdigit():
+            run.wrong = (run.wrong or 0) + int(value)
+
+
+def _plateau(run: _Run) -> tuple[float | None, int | None]:
+    for least in PLATEAU_SIZES:
+        reached = [busbw for size, _, busbw in run.rows if size >= least]
+        if reached:
+            return max(reached), least
+    return None, None
+
+
+def _collective(run: _Run, ranks: int | None) -> str | None:
+    """Return the collective by the ratio of the two bandwidths, where no line names it."""
+    if run.collective is not None or not run.rows or ranks is None or ranks < 3:
+        return run.collective
+    _, algorithm, bus = max(run.rows)
+    factor = bus / algorithm if algorithm else 0.0
+    if abs(factor - 2 * (ranks - 1) / ranks) < 0.03:
+        return "all_reduce"
+    if abs(factor - (ranks - 1) / ranks) < 0.03:
+        return "reduce_scatter" if run.redop == "sum" else "all_gather"
+    return None
+
+
+def _read(lines: list[Line]) -> Iterator[Event]:
+    run = _gather(lines)
+    hosts = sorted({host for host, _ in run.ranks.values()})
+    ranks = len(run.ranks) or None
+    models = {model for _, model in run.ranks.values() if model}
+    plateau, plateau_size = _plateau(run)
+    fields: dict[str, Value] = {
+        "collective": _collective(run, ranks),
+        "ranks": ranks,
+        "nodes": len(hosts) or None,
+        "hosts": list(hosts),
+        "gpus_per_node": ranks // len(hosts) if ranks else run.gpus,
+        "gpu_model": next(iter(models)) if len(models) == 1 else None,
+        "rows": len(run.rows),
+        "largest_size": max((size for size, *_ in run.rows), default=None),
+        "peak_busbw": max((busbw for *_, busbw in run.rows), default=None),
+        "plateau_busbw": plateau,
+        "plateau_size": plateau_size,
+        "avg_busbw": run.average,
+        "wrong": run.out_of_bounds if run.out_of_bounds is not None else run.wrong,
+    }
+    if len(hosts) == 1 and not re.match(r"localhost|hostname$", hosts[0]):
+        fields["host"] = hosts[0]
+    yield make_event("nccl_tests.result", Nature.MEASUREMENT, lines[0], fields, end_line=run.last)
+
+
+RESULT = BlockParser(
+    name="nccl-tests",
+    title="nccl-tests and rccl-tests: bus bandwidth by message size",
+    opens=("# Collective test starting", "# nThread ", "algbw   busbw"),
+    starts=_starts,
+    ends=_ends,
+    read=_read,
+    emits=("nccl_tests.result",),
+    sample=(
+        "# nThread 1 nGpus 8 minBytes 8388608 maxBytes 8589934592 step: 2(factor) warmup iters: 1 iters: 20\n"
+        "#\n"
+        "# Using devices\n"
+        "#  Rank  0 Group  0 Pid  81234 on     node-17 device  0 [0000:1b:00] NVIDIA H100 80GB HBM3\n"
+        "#  Rank  1 Group  0 Pid  81234 on     node-17 device  1 [0000:43:00] NVIDIA H100 80GB HBM3\n"
+        "#\n"
+        "#                                                              out-of-place                       in-place\n"
+        "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong\n"
+        "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)\n"
+        "  1073741824     268435456     float     sum      -1  4051.60  265.02  265.02       0  4049.20  265.17  265.17       0\n"
+        "# Out of bounds values : 0 OK\n"
+        "# Avg bus bandwidth    : 265.02\n"
+    ),
+    maximum=4000,
+)
+
+PARSERS = (RESULT,)

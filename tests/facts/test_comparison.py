@@ -1,0 +1,140 @@
+"""Ports, bandwidth tests and layouts, laid side by side."""
+
+import pytest
+
+from diagnose.facts.case import build
+from diagnose.model.event import Nature
+
+from .build import event, fact, reading
+
+
+def port(host, device, rate, **fields):
+    fields = {"device": device, "port": 1, "state": "ACTIVE", "rate_gbps": rate, "speed": "NDR",
+              "lanes": 4, "link_layer": "InfiniBand", "tool": "ibstatus", **fields}  # fmt: skip
+    return event(
+        "ib.port", Nature.MEASUREMENT, file=f"{host}.txt", host=host, fields=fields, nic=device
+    )
+
+
+def bench(hosts, busbw, **fields):
+    fields = {"collective": "all_reduce", "ranks": 8 * len(hosts), "nodes": len(hosts), "hosts": hosts,
+              "gpu_model": "NVIDIA H100", "plateau_busbw": busbw, "plateau_size": 1 << 30, **fields}  # fmt: skip
+    host = hosts[0] if len(hosts) == 1 else None
+    file = f"{'-'.join(hosts)}.txt"
+    return event("nccl_tests.result", Nature.MEASUREMENT, file=file, host=host, fields=fields)
+
+
+def found(name, *records):
+    return [one for one in build(reading(*records)).events if one.name == name]
+
+
+HOSTS = ["node-01", "node-02", "node-03", "node-04"]
+
+
+def test_a_port_slower_than_on_three_other_hosts():
+    ports = [port(host, "mlx5_0", 100.0 if host == "node-03" else 400.0) for host in HOSTS]
+    (slow,) = found("ib.port_slower", *ports)
+    assert (slow.host, slow.nic, slow.fields["basis"], slow.fields["expected_gbps"]) == (
+        "node-03", "mlx5_0", "hosts", 400.0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "ports",
+    [
+        [port(host, "mlx5_0", 100.0 if host == "node-03" else 400.0) for host in HOSTS[1:]],
+        [port(host, "mlx5_0", 100.0 if host in HOSTS[:2] else 400.0) for host in HOSTS],
+        [port(host, "mlx5_0", 200.0) for host in HOSTS],
+        [port(host, "mlx5_0", 10.0 if host == "node-03" else 400.0, speed=None if host == "node-03" else "NDR") for host in HOSTS],
+        [port(host, "mlx5_0", 10.0 if host == "node-03" else 400.0, state="DOWN" if host == "node-03" else "ACTIVE") for host in HOSTS],
+        [port("node-01", f"mlx5_{i}", 200.0 if i > 3 else 400.0) for i in range(6)],
+        [port("node-01", f"mlx5_{i}", 25.0 if i > 3 else 400.0, link_layer="Ethernet" if i > 3 else "InfiniBand") for i in range(5)],
+        [],
+    ],
+    ids=["too few hosts", "no majority", "one rate", "no speed word", "down", "a pair", "Ethernet", "none"],
+)  # fmt: skip
+def test_ports_that_are_as_they_should_be(ports):
+    assert not found("ib.port_slower", *ports)
+
+
+def test_one_port_slower_than_its_siblings():
+    ports = [
+        port("node-01", f"mlx5_{i}", 200.0 if i == 3 else 400.0, lanes=2 if i == 3 else 4)
+        for i in range(5)
+    ]
+    (slow,) = found("ib.port_slower", *ports)
+    assert (slow.fields["basis"], slow.fields["narrower"], slow.fields["peers"]) == (
+        "siblings",
+        True,
+        4,
+    )
+
+
+def test_a_port_that_came_back_at_a_lower_rate():
+    (slow,) = found(
+        "ib.port_slower", port("node-01", "mlx5_0", 200.0), port("node-01", "mlx5_0", 100.0)
+    )
+    assert (slow.fields["basis"], slow.fields["rate_gbps"]) == ("earlier", 100.0)
+
+
+def test_a_host_slower_than_the_others():
+    tests = [bench([host], 118.0 if host == "node-03" else 470.0) for host in HOSTS]
+    (slow,) = found("nccl_tests.slower", *tests)
+    assert (slow.fields["suspects"], slow.fields["expected_busbw"], slow.fields["tests"]) == (
+        ["node-03"],
+        470.0,
+        4,
+    )
+
+
+def test_the_host_that_all_slow_pairs_share():
+    pairs = [(0, 1, 390.0), (2, 3, 180.0), (3, 0, 388.0), (1, 3, 391.0), (2, 0, 182.0)]
+    tests = [bench([HOSTS[a], HOSTS[b]], busbw) for a, b, busbw in pairs]
+    slow = found("nccl_tests.slower", *tests)
+    assert [one.fields["suspects"] for one in slow] == [["node-03"], ["node-03"]]
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        [bench([host], 470.0 - place) for place, host in enumerate(HOSTS)],
+        [bench([host], 118.0 if host == "node-03" else 470.0) for host in HOSTS[1:]],
+        [bench([host], 118.0 if host == "node-03" else 470.0, plateau_size=1 << (28 if host == "node-03" else 30)) for host in HOSTS],
+        [bench([host], None) for host in HOSTS],
+    ],
+    ids=["alike", "too few", "other sizes", "no plateau"],
+)  # fmt: skip
+def test_tests_that_do_not_differ(tests):
+    assert not found("nccl_tests.slower", *tests)
+
+
+def topology(nranks, local):
+    fields = {"nranks": nranks, "nnodes": nranks // local, "local_ranks": local}
+    return event("nccl.comm_topology", Nature.SETTING, fields=fields)
+
+
+def tensor(size):
+    fields = {"name": "tensor_model_parallel_size"}
+    return fact("arg.tensor_model_parallel_size", size, event="job.argument", fields=fields)
+
+
+GPU = event("nvidia_smi.gpu", Nature.MEASUREMENT, fields={"listed": 4})
+PLACED = event("torchrun.placement", Nature.SETTING, fields={"local_ranks": [0, 1, 2, 3]})
+
+
+@pytest.mark.parametrize(
+    ("records", "nodes"),
+    [
+        ([tensor(16), topology(64, 8)], 2),
+        ([tensor(8), topology(64, 8)], None),
+        ([tensor(8), topology(4, 1), topology(32, 4)], 2),
+        ([tensor(8), topology(4, 1)], None),
+        ([tensor(8), GPU], 2),
+        ([tensor(8), PLACED], 2),
+        ([tensor(16)], None),
+        ([topology(64, 8)], None),
+    ],
+)
+def test_tensor_parallelism_over_nodes(records, nodes):
+    spans = found("train.tensor_parallel_span", *records)
+    assert [one.fields["nodes"] for one in spans] == ([] if nodes is None else [nodes])
