@@ -14,10 +14,12 @@ from diagnose.engine.overlay import suppression
 from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, Problem, RuleErrors, UsageError
 from diagnose.facts.case import Case, build
+from diagnose.facts.clock import Clocks
 from diagnose.ingest.discover import Folder, discover
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
 from diagnose.ingest.stamp import parse_stamp
+from diagnose.model.event import Event
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
 from diagnose.parsers import parsers
@@ -28,6 +30,9 @@ from diagnose.playbooks import Playbook, load_playbooks
 from diagnose.version import VERSION
 
 Paths = Sequence[str | PathLike[str]]
+
+DATED = ("utc", "local")
+"""Clocks whose stamps can be held against a date."""
 
 
 class Report(ReportData):
@@ -164,7 +169,8 @@ def run(
         for parser in folder_parsers:
             wanted = [entry for entry in folder.entries if parser.wants(entry.name)]
             reading.events.extend(parser.read(folder.name, wanted) if wanted else ())
-    nothing = not reading.sources and not any(folder.entries for folder in folders)
+    nothing = not any(source.bytes for source in reading.sources)
+    nothing = nothing and not any(folder.entries for folder in folders)
     return _report(reading, knowledge, limits, lang, nothing_read=nothing)
 
 
@@ -248,14 +254,33 @@ def _conclude(reading: Reading, case: Case, knowledge: Knowledge, lang: str) -> 
 
 
 def _apply(limits: Limits, reading: Reading) -> None:
-    """Leave out the events outside the limits; those without a stamp stay."""
+    """Leave out what is outside the limits.
+
+    A record without a stamp has the time of the one before it in its source; those of which no
+    time is known stay and are counted in ``truncated``.
+    """
     if limits.since is None and limits.until is None:
         return
     since = float("-inf") if limits.since is None else limits.since
     until = float("inf") if limits.until is None else limits.until
-    reading.events[:] = [
-        event for event in reading.events if event.time is None or since <= event.time <= until
-    ]
+    clocks = Clocks(reading)
+    latest: dict[str, float] = {}
+    undated: dict[str, int] = {}
+    kept: list[Event] = []
+    for event in reading.events:
+        instant = clocks.of(event)
+        if instant is not None and instant.domain.family in DATED:
+            latest[event.file] = instant.seconds
+        time = latest.get(event.file)
+        if time is None:
+            undated[event.file] = undated.get(event.file, 0) + 1
+        if time is None or since <= time <= until:
+            kept.append(event)
+    reading.events[:] = kept
+    reading.truncated.extend(
+        {"file": file, "what": "records without a date: kept whatever the limits", "count": count}
+        for file, count in undated.items()
+    )
     for points in reading.points:
         for place in reversed(range(len(points.times))):
             if points.times[place] < since or points.times[place] > until:

@@ -68,8 +68,11 @@ def assemble(
         lang: Language of playbook texts, ``en`` or ``zh``.
     """
     findings = [_finding(one, case, playbooks, lang) for one in judged]
+    lines = {source.name: source.lines for source in reading.sources}
     cited = {id(event) for one in judged for event in one.node.events}
-    unknown = [error for error in unknown_errors(case.events, cited) if not _overcome(case, error)]
+    unknown = [
+        error for error in unknown_errors(case.events, cited, lines) if not _overcome(case, error)
+    ]
     stages = _stages(outcomes, findings, rules.causes)
     verdict = _verdict(findings, unknown, stages, rules.causes)
     return ReportData(
@@ -197,9 +200,8 @@ def _stages(
             why = f"only consequences: {here[0].title}"
             stages[name] = Stage(state="suspect", checked=checked, why=why)
         elif checked:
-            stages[name] = Stage(
-                state="clear", checked=checked, why=f"{checked} rule{'s' * (checked > 1)} had input, none fired"
-            )
+            why = f"{checked} rule{'s' * (checked > 1)} had input, none fired"
+            stages[name] = Stage(state="clear", checked=checked, why=why)
         else:
             stages[name] = Stage(state="no-evidence", checked=0, why=_lacking(asked))
     return stages

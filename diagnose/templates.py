@@ -1,21 +1,29 @@
 """The one Jinja environment: sandboxed, strict, with the filters that rules and playbooks use.
 
 Texts come from files that teams edit, so a template may neither reach into the program nor fill
-the memory: only listed filters exist, repetition and powers are refused, output is limited.
+the memory nor run for ever: only listed filters, methods and statements exist, operators that make
+large values from small ones are bounded, and so is the output.
 """
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateError, Undefined
+from jinja2 import StrictUndefined, Template, TemplateError, Undefined, nodes
+from jinja2.compiler import CodeGenerator, Frame
 from jinja2.environment import TemplateExpression
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 OUTPUT_LIMIT = 20_000
 """Characters that one text may grow to."""
+
+DIGITS_LIMIT = 4096
+"""Bits of a number that a template computes."""
+
+MEMBERS_LIMIT = 100_000
+"""Members of a list that a template puts together."""
 
 HOST_LIMIT = 8
 """Names that the filter ``hosts`` prints before it counts the rest."""
@@ -29,6 +37,18 @@ BUILT_IN = (
     "trim", "truncate", "unique", "upper",
 )  # fmt: skip
 """Jinja's own filters that stay; the rest pads, formats, escapes for HTML or draws lots."""
+
+METHODS = frozenset({
+    "count", "endswith", "find", "get", "index", "isdigit", "items", "keys", "lower", "lstrip",
+    "partition", "removeprefix", "removesuffix", "rpartition", "rsplit", "rstrip", "split",
+    "splitlines", "startswith", "strip", "title", "upper", "values",
+})  # fmt: skip
+"""Methods of texts, lists and maps that stay; the rest pads, formats, repeats or changes."""
+
+STATEMENTS = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.Assign,
+)  # fmt: skip
+"""What may stand outside an expression: text, ``{{ }}``, ``if``, ``for`` and ``set``."""
 
 _EXPRESSION = re.compile(r"\s*\{\{(.*)\}\}\s*", re.DOTALL)
 _PLACEHOLDER = re.compile(r"<[a-z][a-z_]*>")
@@ -196,18 +216,101 @@ def quote(value: object) -> str:
     ) or shlex.quote("")
 
 
-class _Environment(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox without the operators that make large values from small texts."""
+def parse(text: str) -> nodes.Template:
+    """Return the syntax tree of a text that says nothing but what a text may say.
 
-    intercepted_binops = frozenset({"*", "**"})
+    Nothing is computed while it is read: operators are bounded in the tree's environment.
+
+    Raises:
+        ValueError: It is not valid Jinja, or uses what texts may not use; the message says which.
+    """
+    try:
+        tree = _ENVIRONMENT.parse(text)
+    except (TemplateError, RecursionError) as error:
+        raise ValueError(_reason(error)) from error
+    for refused in _refused(tree):
+        raise ValueError(refused)
+    return tree
+
+
+def _refused(tree: nodes.Template) -> Iterator[str]:
+    for node in tree.find_all(nodes.Node):
+        if isinstance(node, nodes.Stmt | nodes.Template) and not isinstance(node, STATEMENTS):
+            yield f"'{type(node).__name__.lower()}' cannot be used here; only if, for and set can"
+        if isinstance(node, nodes.For) and (node.recursive or any(node.find_all(nodes.For))):
+            yield "a 'for' cannot stand inside another 'for'"
+        if isinstance(node, nodes.Call) and not (
+            isinstance(node.node, nodes.Getattr) and node.node.attr in METHODS
+        ):
+            called = node.node.attr if isinstance(node.node, nodes.Getattr) else None
+            named = called or getattr(node.node, "name", "this")
+            yield f"'{named}' cannot be called; methods that can: {', '.join(sorted(METHODS))}"
+        if (name := _attribute(node)) is not None and name.startswith("_"):
+            yield f"'{name}' cannot be reached; names of fields do not begin with '_'"
+
+
+def _attribute(node: nodes.Node) -> str | None:
+    if isinstance(node, nodes.Getattr):
+        return node.attr
+    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
+        return str(node.arg.value)
+    return None
+
+
+class _Generator(CodeGenerator):
+    """Jinja's compiler with ``~`` as an operator like the others, so that it can be bounded."""
+
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802, Jinja's name
+        self.write("environment.concatenate((")
+        for part in node.nodes:
+            self.visit(part, frame)
+            self.write(", ")
+        self.write("))")
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox with bounds on what makes large values from small texts."""
+
+    code_generator_class = _Generator
+    intercepted_binops = frozenset({"+", "*", "**", "%"})
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        numbers = isinstance(left, int | float) and isinstance(right, int | float)
-        if operator == "*" and numbers:
+        if not (isinstance(left, int | float) and isinstance(right, int | float)):
+            if operator != "+":
+                raise ValueError(f"'{operator}' works on numbers only")
+            added = left + right
+            _bounded(len(added), MEMBERS_LIMIT if _is_many(left) else OUTPUT_LIMIT)
+            return added
+        if operator == "+":
+            return left + right
+        if operator == "%":
+            return left % right
+        if operator == "*" and _bits(left) + _bits(right) <= DIGITS_LIMIT:
             return left * right
-        if operator == "**" and numbers and abs(right) <= 64 and abs(left) <= 1 << 32:
+        if operator == "**" and _bits(left) * max(abs(right), 1) <= DIGITS_LIMIT:
             return left**right
-        raise ValueError(f"{operator} works on numbers of moderate size only")
+        raise ValueError(f"'{operator}' works on numbers of moderate size only")
+
+    def concatenate(self, parts: Sequence[object]) -> str:
+        """Return what ``~`` gives."""
+        texts = [str(_finalize(part)) for part in parts]
+        _bounded(sum(map(len, texts)), OUTPUT_LIMIT)
+        return "".join(texts)
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Tell whether a template may reach an attribute; of plain values, listed methods only."""
+        if isinstance(obj, str | bytes | int | float | Mapping | Sequence | set | frozenset):
+            return attr in METHODS
+        return super().is_safe_attribute(obj, attr, value)
+
+
+def _bits(number: float) -> int:
+    return number.bit_length() if isinstance(number, int) else 1
+
+
+def _bounded(length: int, limit: int) -> None:
+    if length > limit:
+        raise ValueError(f"a value grows over {limit} characters or members")
 
 
 def _finalize(value: object) -> object:
@@ -225,8 +328,9 @@ def _make_environment() -> _Environment:
     environment.globals.clear()
     environment.filters = {name: environment.filters[name] for name in BUILT_IN}
     environment.filters.update(
-        ranges=ranges, bytes=size, duration=duration, hosts=hosts, q=quote, join=_join
-    )
+        ranges=ranges, bytes=size, duration=duration, hosts=hosts, q=quote, join=_join,
+        replace=_replace,
+    )  # fmt: skip
     return environment
 
 
@@ -235,7 +339,16 @@ def _join(values: Iterable[object], separator: str = "", attribute: str | None =
     members = list(values)
     if attribute is not None:
         members = [_ENVIRONMENT.getitem(member, attribute) for member in members]
-    return separator.join(str(_finalize(member)) for member in members)
+    texts = [str(_finalize(member)) for member in members]
+    _bounded(sum(map(len, texts)) + len(separator) * len(texts), MEMBERS_LIMIT)
+    return separator.join(texts)
+
+
+def _replace(text: object, old: str, new: str, count: int = -1) -> str:
+    """Replace as Jinja does, within bounds."""
+    whole = str(text)
+    _bounded(len(whole) + whole.count(old) * len(new), MEMBERS_LIMIT)
+    return whole.replace(old, new, count)
 
 
 def _unfilled(value: object) -> str | None:
@@ -258,7 +371,7 @@ def _is_many(value: object) -> bool:
 
 @lru_cache(maxsize=2048)
 def _template(text: str) -> Template:
-    return _ENVIRONMENT.from_string(text)
+    return Template.from_code(_ENVIRONMENT, _ENVIRONMENT.compile(parse(text)), {})
 
 
 @lru_cache(maxsize=2048)
@@ -266,6 +379,7 @@ def _expression(text: str) -> TemplateExpression:
     found = _EXPRESSION.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is not an expression; write {{{{ ... }}}} around it")
+    parse(text)
     return _ENVIRONMENT.compile_expression(found[1], undefined_to_none=False)
 
 
@@ -273,5 +387,6 @@ def _reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-_FAILURES = (TemplateError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
+_FAILURES = (TemplateError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError,
+             RecursionError, MemoryError)  # fmt: skip
 _ENVIRONMENT = _make_environment()

@@ -51,7 +51,7 @@ class Suppression:
     owner: str | None
 
     def covers(self, lookup: Lookup, today: date) -> bool:
-        """Return whether it holds today for a finding.
+        """Return whether it holds today for a finding: for each of its hosts, ranks and the like.
 
         Args:
             lookup: Gives the finding's values of a field, such as its hosts for ``host``.
@@ -60,7 +60,7 @@ class Suppression:
         if self.until is not None and today > self.until:
             return False
         return all(
-            any(test.holds(value, lookup) for value in lookup(name) or (None,))
+            all(test.holds(value, lookup) for value in lookup(name) or (None,))
             for name, test in self.where
         )
 

@@ -1,7 +1,7 @@
 """Error lines that no rule knows, grouped by what is left when the values are masked."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from diagnose.model.event import Event, Nature
 from diagnose.model.report import UnknownError
@@ -11,6 +11,12 @@ SHOWN = 5
 
 CONSEQUENCES = frozenset({Nature.EFFECT, Nature.TEARDOWN, Nature.ADVICE})
 """Lines that a parser knows as consequences are no unknown errors, whatever else reads them."""
+
+UNREAD = "log.error"
+"""A line that calls itself an error and that no dialect reads."""
+
+END = 100
+"""Lines at the end of a source in which such a line may be what the job ended in."""
 
 MASKS = (
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.I), "<uuid>"),
@@ -22,12 +28,15 @@ MASKS = (
 )
 
 
-def unknown_errors(events: Sequence[Event], cited: set[int]) -> list[UnknownError]:
+def unknown_errors(
+    events: Sequence[Event], cited: set[int], lines: Mapping[str, int]
+) -> list[UnknownError]:
     """Return the most frequent kinds of error that no finding cites.
 
     Args:
         events: All events of the case.
         cited: ``id()`` of the events that findings rest on.
+        lines: Number of lines of each source.
     """
     known = {
         (event.file, line)
@@ -40,6 +49,8 @@ def unknown_errors(events: Sequence[Event], cited: set[int]) -> list[UnknownErro
         # Several events of one line, as an exception and its message, are one error.
         # A line that only a rule's own text selects is judged by that rule alone.
         if event.nature is not Nature.ERROR or event.name.startswith("text:"):
+            continue
+        if event.name == UNREAD and event.line <= lines.get(event.file, 0) - END:
             continue
         if (event.file, event.line) not in known:
             known.add((event.file, event.line))

@@ -70,4 +70,7 @@ def _seen_share(case: Case) -> float:
 
 def agreeing(nodes: Sequence[Node]) -> float:
     """Return the confidence of several findings of one cause that point at the same culprit."""
-    return round(min(CERTAIN, 1 - math.prod(1 - node.confidence for node in nodes)), 2)
+    sure = 1 - math.prod(1 - node.confidence for node in nodes)
+    if all(node.cause.open and not node.culprit for node in nodes):
+        sure = min(sure, OPEN_LIMIT)
+    return round(min(CERTAIN, sure), 2)

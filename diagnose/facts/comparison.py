@@ -4,7 +4,7 @@
 ``ib.port_slower``              An active port below the rate of that port on other hosts, of its
                                 siblings in the host, or of its own earlier reading
 ``nccl_tests.slower``           A bandwidth test far below the same test on other hosts or pairs
-``train.tensor_parallel_span``  Tensor parallelism over more ranks than one node holds
+``train.tensor_parallel``       The size of tensor parallelism and how many nodes a group spans
 =============================== ==================================================================
 
 The rate of a port that is not active, or that an old kernel prints without its speed word, says
@@ -18,7 +18,7 @@ from statistics import median
 
 from diagnose.model.event import Event, Value
 
-EVENTS = ("ib.port_slower", "nccl_tests.slower", "train.tensor_parallel_span")
+EVENTS = ("ib.port_slower", "nccl_tests.slower", "train.tensor_parallel")
 
 FEWEST_PEERS = 3
 """Others that a host, port or test must differ from."""
@@ -142,7 +142,7 @@ def _hosts(event: Event) -> list[str]:
 
 
 def tensor_spans(events: Sequence[Event]) -> Iterator[Event]:
-    """Yield the size of tensor parallelism where it exceeds the ranks of one node.
+    """Yield the largest size of tensor parallelism, with the nodes that a group of it spans.
 
     How many ranks a node holds is read from the topology line of NCCL's largest communicator, from
     the launcher or, as an upper bound, from nvidia-smi's table.
@@ -166,10 +166,9 @@ def tensor_spans(events: Sequence[Event]) -> Iterator[Event]:
         return
     size, event = max(sizes, key=lambda one: one[0])
     per_node = (largest[1] if largest[0] >= size else 0) or launched or listed
-    if per_node and size > per_node:
-        fields: dict[str, Value] = {
-            "size": size,
-            "ranks_per_node": per_node,
-            "nodes": -(-size // per_node),
-        }
-        yield _at(event, "train.tensor_parallel_span", fields)
+    fields: dict[str, Value] = {
+        "size": size,
+        "ranks_per_node": per_node or None,
+        "nodes": -(-size // per_node) if per_node else None,
+    }
+    yield _at(event, "train.tensor_parallel", fields)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, BinaryIO
 
+from diagnose.errors import Unreadable
 from diagnose.ingest.unwrap import unwrap
 
 PIECE = 1 << 20
@@ -170,7 +171,8 @@ class Pieces:
         stop: The chunk ends with the line that holds the byte before this one; None reads to the
             end.
 
-    After iteration ``read`` holds the number of bytes that belong to the chunk.
+    After iteration ``read`` holds the number of bytes that belong to the chunk, and ``broken`` why
+    they are not all there, if the stream broke off: what came before is as good as ever.
     """
 
     def __init__(self, stream: BinaryIO, start: int = 0, stop: int | None = None) -> None:
@@ -178,6 +180,7 @@ class Pieces:
         self.position = start
         self.stop = stop
         self.read = 0
+        self.broken: str | None = None
         self._last: Piece | None = None
 
     @property
@@ -217,14 +220,18 @@ class Pieces:
 
     def _next_bytes(self) -> bytes:
         """Return the next bytes; past ``stop`` only up to the end of the line begun before it."""
-        if self.stop is None:
-            data = self.stream.read(PIECE)
-        elif self.position < self.stop:
-            data = self.stream.read(min(PIECE, self.stop - self.position))
-            if self.position + len(data) == self.stop and not data.endswith(b"\n"):
-                data += self.stream.readline(LINE_LIMIT)
-        else:
-            data = b""
+        if self.broken is not None or (self.stop is not None and self.position >= self.stop):
+            return b""
+        data = b""
+        try:
+            if self.stop is None:
+                data = self.stream.read(PIECE)
+            else:
+                data = self.stream.read(min(PIECE, self.stop - self.position))
+                if self.position + len(data) == self.stop and not data.endswith(b"\n"):
+                    data += self.stream.readline(LINE_LIMIT)
+        except Unreadable as error:
+            self.broken = str(error)
         self.position += len(data)
         self.read += len(data)
         return data

@@ -1,22 +1,19 @@
 """What a Jinja text names, and which of its values are not quoted for a shell."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from jinja2 import Environment, TemplateError, meta, nodes
+from jinja2 import meta, nodes
 
 from diagnose import templates
 
-_SYNTAX = Environment()
-"""Only parses; nothing is rendered with it."""
+Asked = Callable[[str], str | None]
+"""Says what is wrong with a field of a record, None if nothing is."""
 
-# Looking for names goes through Jinja's compiler, which wants to know every filter.
-_SYNTAX.filters.update(
-    ranges=templates.ranges,
-    bytes=templates.size,
-    duration=templates.duration,
-    hosts=templates.hosts,
-    q=templates.quote,
-)
+_BY_ATTRIBUTE = ("map", "groupby", "join", "max", "min", "sort", "sum", "unique")
+"""Filters that take the name of a field as ``attribute``."""
+
+_BY_FIRST = ("groupby", "rejectattr", "selectattr")
+"""Filters whose first argument is the name of a field."""
 
 
 def mistakes(text: str, names: set[str]) -> Iterator[str]:
@@ -28,19 +25,71 @@ def mistakes(text: str, names: set[str]) -> Iterator[str]:
     """
     try:
         templates.check(text)
-        tree = _SYNTAX.parse(text)
-    except (ValueError, TemplateError) as error:
+        tree = templates.parse(text)
+    except ValueError as error:
         yield f"not a valid template: {error}"
         return
     for name in sorted(meta.find_undeclared_variables(tree) - names):
         yield f"nobody gives the value '{name}'; known here: {', '.join(sorted(names))}"
 
 
+def unknown_fields(text: str, records: Mapping[str, Asked]) -> Iterator[str]:
+    """Yield what is wrong with the fields that a text reads of records or of lists of them.
+
+    Args:
+        text: Jinja.
+        records: By name, what tells whether a record has a field.
+    """
+    try:
+        tree = templates.parse(text)
+    except ValueError:
+        return
+    seen = dict.fromkeys(_fields(tree))
+    for name, field in seen:
+        if name in records and (message := records[name](field)):
+            yield message
+
+
+def _fields(tree: nodes.Node) -> Iterator[tuple[str, str]]:
+    """Yield (name, field) for ``event.x``, ``waiting[0].x`` and ``waiting | map(attribute='x')``."""
+    for node in tree.find_all((nodes.Getattr, nodes.Filter)):
+        if isinstance(node, nodes.Getattr) and (name := _record(node.node)) is not None:
+            yield name, node.attr
+        if isinstance(node, nodes.Filter) and node.node is not None:
+            name = _record(node.node)
+            for field in _asked_by(node) if name is not None else ():
+                yield str(name), field.partition(".")[0]
+
+
+def _record(node: nodes.Node) -> str | None:
+    """Return the name that an expression takes its records from, if it keeps them records."""
+    keeping = ("first", "last", "list", "reject", "rejectattr", "reverse", "select", "selectattr",
+               "sort", "unique")  # fmt: skip
+    if isinstance(node, nodes.Name):
+        return node.name
+    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const | nodes.Slice):
+        return _record(node.node)
+    if isinstance(node, nodes.Filter) and node.name in keeping and node.node is not None:
+        return _record(node.node)
+    return None
+
+
+def _asked_by(node: nodes.Filter) -> Iterator[str]:
+    given = [one.value for one in node.kwargs if one.key == "attribute"]
+    if node.name in _BY_FIRST:
+        given += node.args[:1]
+    if node.name not in (*_BY_ATTRIBUTE, *_BY_FIRST):
+        return
+    for one in given:
+        if isinstance(one, nodes.Const) and isinstance(one.value, str):
+            yield one.value
+
+
 def unquoted(command: str) -> Iterator[str]:
     """Yield the source-like name of each value in a command that does not end in the filter q."""
     try:
-        tree = _SYNTAX.parse(command)
-    except TemplateError:
+        tree = templates.parse(command)
+    except ValueError:
         return
     for output in tree.find_all(nodes.Output):
         for node in output.nodes:

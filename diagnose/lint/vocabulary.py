@@ -1,13 +1,29 @@
 """What parsers can emit: the names that rules may ask for."""
 
-from collections.abc import Iterable, Mapping
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
 
 from diagnose.engine.reader import suggestion
 from diagnose.facts.training import DERIVED
 from diagnose.model.event import ATTRIBUTES, Nature
-from diagnose.parsers.base import IDENTITY, LineParser, Parser
+from diagnose.parsers import convert
+from diagnose.parsers.base import IDENTITY, LineParser, Parser, Pattern
 from diagnose.parsers.metric_names import ALIASES
+
+FACTS_BY_PREFIX = ("env.", "arg.")
+"""Facts named after what the logs hold: environment variables and command-line arguments."""
+
+_GROUP = re.compile(r"\(\?P<(\w+)>")
+_WORD = re.compile(r"\w+")
+_NUMERIC = (int, float, *(
+    getattr(convert, name) for name in ("size", "seconds", "milliseconds", "hexadecimal")
+))  # fmt: skip
+"""Converters that make numbers."""
 
 
 @dataclass(slots=True)
@@ -17,11 +33,16 @@ class Emitted:
     Args:
         parsers: Names of those that emit it.
         fields: What it has; None where a parser does not declare it.
+        words: Words of the modules that complete it; a field that is not among ``fields`` is one
+            of them.
+        numeric: Fields that are numbers in all of its patterns.
         natures: What kinds of statement it makes; empty where a parser does not declare it.
     """
 
     parsers: set[str] = field(default_factory=set)
     fields: set[str] | None = field(default_factory=set)
+    words: frozenset[str] = frozenset()
+    numeric: set[str] = field(default_factory=set)
     natures: set[Nature] = field(default_factory=set)
 
 
@@ -31,13 +52,15 @@ class Vocabulary:
 
     Args:
         events: By name; a parser of files may list its metrics here as well.
-        facts: Names of the facts that patterns state; other parsers do not declare theirs.
+        facts: Names of the facts that patterns state.
         metrics: Canonical names.
+        modules: Of all parsers; those of files and blocks name their facts nowhere else.
     """
 
     events: Mapping[str, Emitted]
     facts: frozenset[str]
     metrics: frozenset[str]
+    modules: tuple[ModuleType, ...] = ()
 
     def event_problem(self, name: str) -> str | None:
         """Return what is wrong with the name of an event."""
@@ -51,10 +74,17 @@ class Vocabulary:
         emitted = self.events.get(event)
         if emitted is None or emitted.fields is None:
             return None
-        if name in emitted.fields or name in ATTRIBUTES or name == "lasted":
+        if name in emitted.fields or name in emitted.words or name in ATTRIBUTES:
+            return None
+        if name == "lasted":
             return None
         near = suggestion(name, emitted.fields | ATTRIBUTES)
         return f"the event '{event}' ({', '.join(sorted(emitted.parsers))}) has no '{name}'{near}"
+
+    def is_number(self, event: str, name: str) -> bool:
+        """Return whether a field of an event is known to be a number."""
+        emitted = self.events.get(event)
+        return emitted is not None and name in emitted.numeric
 
     def series_problem(self, name: str) -> str | None:
         """Return what is wrong with the name of a metric."""
@@ -63,10 +93,12 @@ class Vocabulary:
         return f"no parser reads the metric '{name}'{suggestion(name, self.metrics)}"
 
     def fact_problem(self, name: str) -> str | None:
-        """Return what may be wrong with the name of a fact."""
-        if name in self.facts or name.startswith("env."):
+        """Return what is wrong with the name of a fact."""
+        if name in self.facts or name.startswith(FACTS_BY_PREFIX):
             return None
-        return f"no pattern states the fact '{name}'{suggestion(name, self.facts)}"
+        if any(f'"{name}"' in _source(module) for module in self.modules):
+            return None
+        return f"no parser states the fact '{name}'{suggestion(name, self.facts)}"
 
     def _with_parser(self, hint: str) -> str:
         """Return a hint that also says where the suggested event is emitted."""
@@ -81,25 +113,52 @@ def vocabulary(parsers: Iterable[Parser]) -> Vocabulary:
     events: dict[str, Emitted] = {}
     facts: set[str] = set()
     metrics = {*ALIASES, "data_share"}
+    modules: dict[ModuleType, None] = {}
     for name in DERIVED:
-        events[name] = Emitted({"facts of training"}, None, {Nature.MEASUREMENT})
+        events[name] = Emitted({"facts of training"}, None, natures={Nature.MEASUREMENT})
     for parser in parsers:
-        if not isinstance(parser, LineParser):
-            for name in parser.emits:
-                emitted = events.setdefault(name, Emitted())
-                emitted.parsers.add(parser.name)
-                emitted.fields = None
-            metrics.update(name for name in parser.emits if "." not in name)
+        if isinstance(parser, LineParser):
+            _add_patterns(parser, events)
+            facts.update(pattern.fact for pattern in parser.patterns if pattern.fact)
             continue
-        for pattern in parser.patterns:
-            emitted = events.setdefault(pattern.event, Emitted())
+        for name in parser.emits:
+            emitted = events.setdefault(name, Emitted())
             emitted.parsers.add(parser.name)
-            emitted.natures.add(pattern.nature)
-            if parser.refine is not None:
-                emitted.fields = None
-            elif emitted.fields is not None:
-                groups = set(pattern.compiled.groupindex) | set(pattern.constants)
-                emitted.fields |= groups - set(IDENTITY)
-            if pattern.fact is not None:
-                facts.add(pattern.fact)
-    return Vocabulary(events, frozenset(facts), frozenset(metrics))
+            emitted.fields = None
+        metrics.update(name for name in parser.emits if "." not in name)
+        modules |= dict.fromkeys(_modules(parser.read))
+    return Vocabulary(events, frozenset(facts), frozenset(metrics), tuple(modules))
+
+
+def _add_patterns(parser: LineParser, events: dict[str, Emitted]) -> None:
+    for pattern in parser.patterns:
+        emitted = events.setdefault(pattern.event, Emitted())
+        numeric = {name for name, made in pattern.types.items() if made in _NUMERIC}
+        emitted.numeric = emitted.numeric & numeric if emitted.parsers else numeric
+        emitted.parsers.add(parser.name)
+        emitted.natures.add(pattern.nature)
+        if emitted.fields is not None:
+            emitted.fields |= _declared(pattern)
+        if parser.refine is not None:
+            # What it adds is declared nowhere, but its module names it.
+            for module in _modules(parser.refine):
+                emitted.words |= _words(module)
+
+
+def _declared(pattern: Pattern) -> set[str]:
+    return {*_GROUP.findall(pattern.regex), *pattern.constants}.difference(IDENTITY)
+
+
+def _modules(function: Callable[..., Any]) -> list[ModuleType]:
+    module = inspect.getmodule(function)
+    return [] if module is None else [module]
+
+
+@lru_cache(maxsize=256)
+def _words(module: ModuleType) -> frozenset[str]:
+    return frozenset(_WORD.findall(_source(module)))
+
+
+@lru_cache(maxsize=256)
+def _source(module: ModuleType) -> str:
+    return inspect.getsource(module)

@@ -22,6 +22,7 @@ MODULES = (
     "torchrun",
     "launcher",
     "packages",
+    "error_lines",
     "traceback",
     "cuda_oom",
     "cuda_error",

@@ -20,7 +20,7 @@ a model wrote.
     A loop, or a text of which more than a fifth of the four-word sequences come again. ``at_tail``:
     it ends, as far as pasted, in the loop. ``structured``: rows, code or markup, which repeat by
     right. ``cut_by_length``: the text ended because its length did. ``evidence``: ``command``,
-    ``reply``, ``label`` or ``prose``.
+    ``script``, ``reply``, ``label`` or ``prose``.
 ``inference.runs_on``
     Marks of a further turn inside the text, such as ``<|im_start|>user``: the end was not noticed.
 
@@ -36,7 +36,19 @@ from dataclasses import dataclass, field, replace
 from diagnose.ingest.envelope import NOBODY, peel
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import Document, FileParser, make_event
+from diagnose.parsers.generation_call import (
+    CALL,
+    Generation,
+    about,
+    command_end,
+    cut_by_length,
+    generation_at,
+    states_sampling,
+)
 from diagnose.parsers.repetition import Loop, compression, find_loop, rep_4, tokens_of
+
+PASTED = frozenset({"mlx", "llama", "ollama", "http"})
+"""Programs that print what was generated and little else; a script prints all kinds of lines."""
 
 SHORTEST = 40
 """Tokens below which a text is not scored."""
@@ -47,48 +59,15 @@ NGRAMS_FROM, NGRAMS_LENGTH = 0.20, 100
 LATE = 0.15
 """A loop that ends within this last share of the text is at its tail: pastes add a remark."""
 
-_CALL = re.compile(
-    r"\bmlx_lm(?:\.|\s+)(?P<mlx>generate|chat)\b"
-    r"|(?:^|[\s/\\$])(?P<llama>llama-(?:cli|completion|run|simple)|main)(?:\.exe)?\s.*(?:\s-m|--model|-hf)[\s=]"
-    r"|\b(?P<ollama>ollama run)\s+\S"
-    r"|\bcurl\b.*(?P<http>/v1/(?:chat/)?completions|/api/(?:generate|chat)|/generate\b)"
-    r"|(?P<python>\.generate\(|SamplingParams\(|GenerationConfig\(|\.completions\.create\("
-    r"|[\"']text-generation[\"']|\bpython3? \S*(?:generat|infer|chat|sample|predict)\w*\.py\b)"
-)
 _REPLY = re.compile(r'"(?:finish_reason|done_reason|generated_text|finish_details)"\s*:')
 _REPLY_TEXT = re.compile(
     r'"(?:text|content|generated_text|response|reasoning_content)"\s*:\s*"((?:[^"\\]|\\.){20,})'
-)
-_LENGTH = re.compile(
-    r'finish_reason["\']?\s*[:=]\s*["\']?length|"done_reason"\s*:\s*"length"|stopped_limit"?: ?true',
-    re.I,
 )
 _LABEL = re.compile(
     r"^\W{0,4}(?:Generated(?: text)?|Model output|Model response|Completion|Assistant|Output text"
     r"|Output|Response)\W{0,3}:\s*(?P<rest>.*)|<\|(?:im_start\|>)?assistant\|?>?"
 )
 _LABEL_INSIDE = re.compile(r"Generated text:\s*(?P<rest>['\"]?.*)")
-
-_NUMBER = r"(-?\d+(?:\.\d+)?|\.\d+)"
-_PARAMETERS = {
-    "temperature": re.compile(rf"--temp(?:erature)?[ =]+{_NUMBER}|[\"']?\btemp(?:erature)?[\"']?\s*[=:]\s*{_NUMBER}"),
-    "top_p": re.compile(rf"--top[-_]p[ =]+{_NUMBER}|[\"']?\btop_p[\"']?\s*[=:]\s*{_NUMBER}"),
-    "top_k": re.compile(rf"--top[-_]k[ =]+{_NUMBER}|[\"']?\btop_k[\"']?\s*[=:]\s*{_NUMBER}"),
-    "repetition_penalty": re.compile(
-        rf"--repeat[-_]penalty[ =]+{_NUMBER}|[\"']?\brepeat(?:_penalty|ition_penalty)[\"']?\s*[=:]\s*{_NUMBER}"
-        rf"|[\"']?\brepetition_penalty[\"']?\s*[=:]\s*{_NUMBER}"
-    ),
-    "presence_penalty": re.compile(
-        rf"--presence[-_]penalty[ =]+{_NUMBER}|[\"']?\bpresence_penalty[\"']?\s*[=:]\s*{_NUMBER}"
-    ),
-    "max_tokens": re.compile(
-        rf"(?:--max[-_]tokens|--n-predict|--max-new-tokens|\s-n)[ =]+{_NUMBER}"
-        rf"|[\"']?\b(?:max_tokens|max_new_tokens|n_predict|num_predict|max_length)[\"']?\s*[=:]\s*{_NUMBER}"
-    ),
-}  # fmt: skip
-_MLX_LENGTH = re.compile(r"\s-m[ =]+(\d+)")
-_GREEDY_CALL = re.compile(r"do_sample[\"']?\s*[=:]\s*(?:False|false)|greedy[-_ ]?(?:search|decoding)", re.I)  # fmt: skip
-_GENERATED = re.compile(r"^Generation: (\d+) tokens|\beval time\s*=.*?/\s*(\d+) (?:tokens|runs)")
 
 _END = re.compile(
     r"^={8,}\s*$|^Prompt: \d+ tokens|^Generation: \d+ tokens|\[end of text\]|llama_perf|common_perf"
@@ -97,6 +76,12 @@ _END = re.compile(
 _SHELL = re.compile(
     r"^(?:\([\w.-]+\) ?)?(?:\$ |❯ |% |>>> |[\w.-]+@[\w.-]+[: ][^$#%]{0,80}[$#%] |PS [A-Z]:\\|[A-Z]:\\\S*>)"
 )
+_STAMPED = re.compile(
+    r"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d|\b\d\d:\d\d:\d\d\b"
+    r"|^\s*(?:\([^()]*\) )?\[?(?:DEBUG|INFO|WARNING|ERROR)\b"
+)
+"""A line of a server's log."""
+
 _LOG = re.compile(
     r"^\s*(?:\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL|TRACE)\]?\b[:\s|\[]"
     r"|\w*[Ww]arning: |\S+\.py:\d+: |File \"|Traceback \(|\w+(?:\.\w+)*(?:Error|Exception): "
@@ -111,14 +96,15 @@ _ROWS = re.compile(
     r"[{}|;\t]|</?\w+>|^\s*(?:def |class |import |from \w|return\b|if .*:$|for .*:$|#include|//|```)"
     r"|\":|=>|\s=\s|\w\(.*\)\s*$|^\s*[-+\d.,%$\s]+$|,\S+,\S+,"
 )
+_WORD = re.compile(r"[\"'(*“‘]*[^\W\d_]+(?:['’-][^\W\d_]+)*[\"')*”’.,;:!?。，、！？]*|\d+[.:,]?")
+_LIST = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s")
+"""Points of a list resemble one another by right, as long as they are not equal."""
+
 _TURN = re.compile(
     r"<\|im_start\|>\s*user|<\|start_header_id\|>\s*user|<\|user\|>|<\|eot_id\|>|<\|endoftext\|>"
     r"|<\|im_end\|>|<\|end\|>|<end_of_turn>|<start_of_turn>user|\[INST\]|\[/INST\]|</s>"
     r"|^\s*#{2,3} ?(?:Human|Instruction|User|Input|Question)\b|^\s*(?:Human|User|USER|Question|Q):"
 )  # fmt: skip
-_PROMPT = re.compile(
-    r"(?:--prompt|-p)[ =]+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')|\"prompt\"\s*:\s*\"((?:[^\"\\]|\\.)*)\""
-)
 _COMMON = frozenset(
     {
         "the", "a", "an", "and", "or", "of", "to", "in", "is", "are", "was", "were", "be", "that",
@@ -132,27 +118,10 @@ _TRACES = (
     b"mlx_lm", b"llama-", b"main ", b"ollama run", b"curl", b".generate(", b"SamplingParams(",
     b"GenerationConfig(", b".completions.create(", b"text-generation", b"finish_reason",
     b"done_reason", b"generated_text", b"finish_details", b"Generated text:", b"python",
+    b"top_p", b"do_sample", b"repetition_penalty", b"repeat_penalty", b"max_new_tokens",
+    b"num_predict",
 )  # fmt: skip
 """Of which a source with a call or a reply holds at least one."""
-
-
-@dataclass(slots=True)
-class Generation:
-    """The call that made a text.
-
-    Args:
-        line: Where it stands.
-        program: ``mlx``, ``llama``, ``ollama``, ``http``, ``python``.
-        values: Sampling parameters that are known.
-        greedy: Whether the likeliest token was always taken, None if unknown.
-        prompt: What it was asked, if the command says so.
-    """
-
-    line: Line
-    program: str
-    values: dict[str, float] = field(default_factory=dict)
-    greedy: bool | None = None
-    prompt: str = ""
 
 
 @dataclass(slots=True)
@@ -177,81 +146,39 @@ def accepts(name: str, head: bytes) -> bool:
     is_made = (
         "Generated text:" in text
         or _REPLY.search(text) is not None
-        or any(_CALL.search(line) for line in lines)
+        or any(CALL.search(line) or states_sampling(line) for line in lines)
     )
-    return _share(lines, _is_log) <= 0.5 if is_made else _is_prose(lines[:60])
+    if not is_made:
+        return _is_prose(lines[:60])
+    return _share(lines, _STAMPED.search) <= 0.5
 
 
 def read(document: Document) -> Iterator[Event]:
     """Read the texts of a source and score them."""
     lines = [peel(line.raw, line.file, line.number, NOBODY) for line in document.lines()]
-    calls = [at for at, line in enumerate(lines) if _CALL.search(line.text)]
-    generation = _generation(lines, calls) if calls else None
+    calls = [at for at, line in enumerate(lines) if CALL.search(line.text)]
+    if not calls:
+        calls = [at for at, line in enumerate(lines) if states_sampling(line.text)][:1]
+    generation = generation_at(lines, calls[0]) if calls else None
     whole = "\n".join(line.text for line in lines)
-    cut = _cut_by_length(whole, generation)
+    cut = cut_by_length(whole, generation)
     if generation is not None:
-        yield make_event(
-            "inference.generation", Nature.SETTING, generation.line, _about(generation)
-        )
+        yield make_event("inference.generation", Nature.SETTING, generation.line, about(generation))
     for text in _texts(lines, calls, generation):
         yield from _judge(text, generation, cut)
-
-
-def _generation(lines: list[Line], calls: list[int]) -> Generation:
-    first = lines[calls[0]]
-    found = _CALL.search(first.text)
-    program = next((name for name, text in found.groupdict().items() if text), "") if found else ""
-    command = "\n".join(line.text for line in lines[calls[0] : _command_end(lines, calls[0])])
-    # The programs' own statement of what they use comes later and counts more.
-    stated = "\n".join(line.text for line in lines if _states_parameters(line.text))
-    one = Generation(first, program)
-    for name, pattern in _PARAMETERS.items():
-        matches = [*pattern.finditer(command), *pattern.finditer(stated)]
-        if matches:
-            one.values[name] = float(next(group for group in matches[-1].groups() if group))
-    if program == "mlx":
-        short = _MLX_LENGTH.search(command)
-        if short:
-            one.values.setdefault("max_tokens", float(short[1]))
-        one.values.setdefault("temperature", 0.0)
-    temperature, top_k = one.values.get("temperature"), one.values.get("top_k")
-    if temperature is not None:
-        one.greedy = temperature == 0 or top_k == 1
-    elif _GREEDY_CALL.search(command + stated) or top_k == 1:
-        one.greedy = True
-    prompt = _PROMPT.search(command)
-    one.prompt = next((group for group in prompt.groups() if group), "") if prompt else ""
-    return one
-
-
-def _states_parameters(text: str) -> bool:
-    return bool(
-        re.search(r"\btemp(?:erature)?[\"']?\s*[=:]\s*[\d.]|repeat_penalty|do_sample", text)
-    )
-
-
-def _command_end(lines: list[Line], at: int) -> int:
-    """Return one behind the last line of a command with continuations or an open quote."""
-    end = at + 1
-    while end < len(lines) and end - at < 60:
-        text = "\n".join(line.text for line in lines[at:end])
-        is_open = text.count("'") % 2 and "-d '" in text or text.count("(") > text.count(")")
-        if not (lines[end - 1].text.rstrip().endswith("\\") or is_open):
-            return end
-        end += 1
-    return at + 1 if end - at >= 60 else end
 
 
 def _texts(lines: list[Line], calls: list[int], generation: Generation | None) -> Iterator[Text]:
     replies = list(_replies(lines))
     yield from replies
     if generation is not None and not replies:
+        evidence = "command" if generation.program in PASTED else "script"
         start = calls[0]
         while start < len(lines):
-            start = _command_end(lines, start)
+            start = command_end(lines, start)
             following = [at for at in calls if at >= start]
             stop = following[0] if following else len(lines)
-            yield from _segments(lines[start:stop], "command", generation.prompt)
+            yield from _segments(lines[start:stop], evidence, generation.prompt)
             start = stop
     elif not replies:
         labelled = list(_labelled(lines))
@@ -302,7 +229,7 @@ def _segments(lines: list[Line], evidence: str, prompt: str) -> Iterator[Text]:
             text = Text(evidence)
         elif label := _LABEL.match(line.text):
             yield _without_prompt(text, prompt)
-            text = Text(evidence, [replace(line, text=label["rest"] or "")])
+            text = Text("label", [replace(line, text=label["rest"] or "")])
         elif not _is_log(line.text):
             text.lines.append(line)
     yield _without_prompt(text, prompt)
@@ -340,7 +267,9 @@ def _judge(text: Text, generation: Generation | None, cut: bool) -> Iterator[Eve
     else:
         repeats = loop.repeats
     inside = [one.text for one in dict.fromkeys(places[loop.start : loop.stop])]
-    if text.evidence == "prose" and (repeats is None or not _is_written(loop, tokens, places)):
+    if text.evidence in ("prose", "script") and (
+        repeats is None or not _is_written(loop, tokens, places)
+    ):
         return
     fields: dict[str, Value] = {
         "evidence": text.evidence,
@@ -351,14 +280,21 @@ def _judge(text: Text, generation: Generation | None, cut: bool) -> Iterator[Eve
         "rep_4": round(share_of_4, 3),
         "compression": round(compression("\n".join(line.text for line in text.lines)), 2),
         "at_tail": loop.stop >= len(tokens) * (1 - LATE) if repeats else None,
-        "structured": _share(inside, _ROWS.search) > 0.5,
+        "structured": _is_structured(inside, is_equal=repeats is not None)
+        or _share(tokens[loop.start : loop.stop], _WORD.fullmatch) < 0.6,
         "cut_by_length": cut,
-        **(_about(generation) if generation else dict.fromkeys(("greedy", "temperature"))),
+        **(about(generation) if generation else dict.fromkeys(("greedy", "temperature"))),
     }
     first, last = places[loop.start], places[loop.stop - 1]
     yield make_event(
         "inference.repetition", Nature.MEASUREMENT, first, fields, end_line=last.number
     )
+
+
+def _is_structured(lines: list[str], *, is_equal: bool) -> bool:
+    if not is_equal and _share(lines, _LIST.match) > 0.5:
+        return True
+    return _share(lines, _ROWS.search) > 0.5
 
 
 def _is_written(loop: Loop, tokens: list[str], places: list[Line]) -> bool:
@@ -371,11 +307,14 @@ def _is_written(loop: Loop, tokens: list[str], places: list[Line]) -> bool:
 
 
 def _runs_on(text: Text, generation: Generation | None) -> Iterator[Event]:
+    written = [at for at, line in enumerate(text.lines) if line.text.strip()]
     marks = [
         (line, found[0].strip())
-        for line in text.lines
+        for at, line in enumerate(text.lines)
         for found in _TURN.finditer(line.text)
-        if line is not text.lines[0] or found.start() > SHORTEST
+        # An end mark that nothing follows is an end that was noticed, and printed.
+        if (at > written[0] or found.start() > 0)
+        and (at < written[-1] or line.text[found.end() :].strip())
     ]
     plain = [mark for mark in marks if not mark[1].startswith(("<", "[", "#"))]
     if not marks or (len(plain) == len(marks) and len(marks) < 2):
@@ -384,30 +323,11 @@ def _runs_on(text: Text, generation: Generation | None) -> Iterator[Event]:
         "evidence": text.evidence,
         "marker": marks[0][1],
         "turns": len(marks),
-        **(_about(generation) if generation else {}),
+        **(about(generation) if generation else {}),
     }
     yield make_event(
         "inference.runs_on", Nature.MEASUREMENT, marks[0][0], fields, end_line=marks[-1][0].number
     )
-
-
-def _about(generation: Generation) -> dict[str, Value]:
-    values = generation.values
-    penalties = values.get("repetition_penalty", 1.0), values.get("presence_penalty", 0.0)
-    return {
-        "program": generation.program,
-        "greedy": generation.greedy,
-        **{name: values.get(name) for name in _PARAMETERS},
-        "penalized": penalties != (1.0, 0.0),
-    }
-
-
-def _cut_by_length(whole: str, generation: Generation | None) -> bool:
-    if _LENGTH.search(whole):
-        return True
-    limit = generation.values.get("max_tokens") if generation else None
-    made = [int(a or b) for a, b in _GENERATED.findall(whole)]
-    return bool(limit and limit > 0 and made and max(made) >= limit - 1)
 
 
 def _is_log(text: str) -> bool:

@@ -18,6 +18,7 @@ floating-point difference there, ``root`` came later, ``-I``, ``-C`` and time st
 The plateau is the best out-of-place row of 1 GiB and more, else of 256 MiB and more, where
 ``plateau_size`` tells which; without such a row it is None, since smaller messages say nothing about
 a link. The average that the program prints is over all sizes from a few bytes on and is no measure.
+The event stands at the row that decides: the first wrong one, else the one of the plateau.
 ``wrong`` counts results that differ from the expected ones: damaged data, whatever the bandwidth.
 
 *Empty*: a heading without rows is a test that hung or failed while connecting: ``rows`` is 0.
@@ -61,11 +62,12 @@ class _Run:
     ranks: dict[int, tuple[str, str]] = field(default_factory=dict)
     columns: list[str] | None = None
     rows: list[tuple[int, float, float]] = field(default_factory=list)
+    row_lines: list[Line] = field(default_factory=list)
+    first_wrong: Line | None = None
     wrong: int | None = None
     out_of_bounds: int | None = None
     average: float | None = None
     redop: str | None = None
-    last: int = 0
 
 
 def _starts(line: Line) -> bool:
@@ -83,11 +85,11 @@ def _ends(lines: list[Line], following: Line) -> bool:
 
 
 def _gather(lines: list[Line]) -> _Run:
-    run = _Run(last=lines[0].number)
+    run = _Run()
     for line in lines:
         text = line.text
         if _ROW.match(text):
-            _add_row(run, text.split())
+            _add_row(run, line)
         elif rank := _RANK.match(text):
             run.ranks[int(rank[1])] = short_host(rank[2]), rank[3]
         elif _HEADING.match(text):
@@ -100,13 +102,11 @@ def _gather(lines: list[Line]) -> _Run:
             run.collective = found[1]
         elif found := _PARAMETERS.search(text):
             run.gpus = int(found[1])
-        else:
-            continue
-        run.last = line.number
     return run
 
 
-def _add_row(run: _Run, values: list[str]) -> None:
+def _add_row(run: _Run, line: Line) -> None:
+    values = line.text.split()
     columns = run.columns
     if columns is None or len(values) < len(columns):
         columns = _WITH_ROOT if len(values) >= len(_WITH_ROOT) else _WITHOUT_ROOT
@@ -114,10 +114,13 @@ def _add_row(run: _Run, values: list[str]) -> None:
         return  # cut off
     place = columns.index("busbw")
     run.rows.append((int(values[0]), float(values[place - 1]), float(values[place])))
+    run.row_lines.append(line)
     run.redop = values[columns.index("redop")] if "redop" in columns else None
     for name, value in zip(columns, values, strict=False):
         if name == "#wrong" and value.isdigit():
             run.wrong = (run.wrong or 0) + int(value)
+            if int(value) and run.first_wrong is None:
+                run.first_wrong = line
 
 
 def _plateau(run: _Run) -> tuple[float | None, int | None]:
@@ -126,6 +129,16 @@ def _plateau(run: _Run) -> tuple[float | None, int | None]:
         if reached:
             return max(reached), least
     return None, None
+
+
+def _place(run: _Run, head: Line) -> Line:
+    """Return the line that shows the result: the first wrong row, else the best large one."""
+    if run.first_wrong is not None or not run.rows:
+        return run.first_wrong or head
+    largest = max(size for size, *_ in run.rows)
+    least = next((least for least in PLATEAU_SIZES if largest >= least), largest)
+    judged = zip(run.rows, run.row_lines, strict=True)
+    return max((busbw, line.number, line) for (size, _, busbw), line in judged if size >= least)[2]
 
 
 def _collective(run: _Run, ranks: int | None) -> str | None:
@@ -164,7 +177,7 @@ def _read(lines: list[Line]) -> Iterator[Event]:
     }
     if len(hosts) == 1 and not re.match(r"localhost|hostname$", hosts[0]):
         fields["host"] = hosts[0]
-    yield make_event("nccl_tests.result", Nature.MEASUREMENT, lines[0], fields, end_line=run.last)
+    yield make_event("nccl_tests.result", Nature.MEASUREMENT, _place(run, lines[0]), fields)
 
 
 RESULT = BlockParser(

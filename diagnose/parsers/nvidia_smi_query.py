@@ -40,6 +40,10 @@ Each GPU, or each piece without a GPU line, is one event ``nvidia_smi.query``; w
 ``memory_used``, ``memory_total``, ``fabric_state``, ``fabric_status``
     Bytes, and how far the NVSwitch fabric is set up.
 
+What the report itself marks as wrong is one ``nvidia_smi.alarm`` each, at its own line, with ``what`` (a
+field above, or ``slowdown``, ``ecc_volatile``, ``pcie_width``), ``key`` and ``value`` as printed, ``name`` and
+``gpu``.
+
 *Empty*: ``Attached GPUs : 0``. *Cut off*: the keys behind the cut are None.
 """
 
@@ -53,15 +57,26 @@ from diagnose.parsers.convert import pci, size
 Report = dict[tuple[str, ...], str]
 """Values by heading path."""
 
+Places = dict[tuple[str, ...], Line]
+"""Lines of the same paths."""
+
 _GPU = LazyPattern(r"^\s*GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
 _KEY = LazyPattern(r"^(\s*)(\S.*?)\s*(?: : (.*)| :)?$")
 _NUMBER = LazyPattern(r"-?\d+(?:\.\d+)?")
 
 SECTIONS = frozenset({
-    "GPU Reset Status", "GPU Link Info", "Clocks Event Reasons", "Clocks Throttle Reasons",
-    "ECC Errors", "Retired Pages", "Remapped Rows", "FB Memory Usage", "GPU Power Readings",
+    "GPU Reset Status", "GPU Link Info", "PCIe Generation", "Link Width", "Clocks Event Reasons",
+    "Clocks Throttle Reasons", "ECC Errors", "Retired Pages", "Remapped Rows", "FB Memory Usage",
+    "GPU Power Readings",
 })  # fmt: skip
 """Headings that open a record where the line of the GPU is missing."""
+
+TELLING = (
+    "Reset Required", "HW Slowdown", "HW Thermal Slowdown", "HW Power Brake Slowdown",
+    "SW Thermal Slowdown", "Pending Page Blacklist", "Remapping Failure Occurred",
+    "SRAM Threshold Exceeded", "GPU Recovery Action",
+)  # fmt: skip
+"""Keys that say enough without their heading; they open a record too."""
 
 EVENT_REASONS = ("Clocks Event Reasons", "Clocks Throttle Reasons")
 """Heading from driver 535 on, and before."""
@@ -76,7 +91,10 @@ UNCORRECTABLE = (
 
 
 def _starts(line: Line) -> bool:
-    return _GPU.match(line.text) is not None or line.text.strip() in SECTIONS
+    text = line.text.strip()
+    if text in SECTIONS or _GPU.match(line.text) is not None:
+        return True
+    return " : " in text and text.startswith(TELLING)
 
 
 def _indent(text: str) -> int:
@@ -95,11 +113,11 @@ def _ends(lines: list[Line], following: Line) -> bool:
     return _indent(text) < _indent(lines[0].text) and _indent(lines[0].text) > 0
 
 
-def _report(lines: list[Line]) -> tuple[Report, int]:
-    """Return the values by path, and the number of the last line that has one."""
+def _report(lines: list[Line]) -> tuple[Report, Places]:
+    """Return the values by path, and where they stand, in the order of the lines."""
     found: Report = {}
+    places: Places = {}
     above: list[tuple[int, str]] = []
-    last = lines[0].number
     heading: tuple[int, str] | None = None
     for line in lines:
         key = _KEY.match(line.text)
@@ -114,12 +132,13 @@ def _report(lines: list[Line]) -> tuple[Report, int]:
             above.append((depth, name))
             heading = depth, name
             continue
-        found.setdefault((*(one for _, one in above), name), value.strip())
-        last = line.number
+        path = (*(one for _, one in above), name)
+        if path not in found:
+            found[path], places[path] = value.strip(), line
         if not flat:
             heading = None
             above.append((depth, name))
-    return found, last
+    return found, places
 
 
 def _at(report: Report, *path: str) -> str | None:
@@ -213,24 +232,67 @@ def _fields(report: Report) -> dict[str, Value]:
     }  # fmt: skip
 
 
+YES_IS_WRONG = {
+    "Reset Required": "reset_required",
+    "Drain and Reset Recommended": "reset_required",
+    "SRAM Threshold Exceeded": "sram_threshold",
+    "Remapping Failure Occurred": "remap_failed",
+    "Pending Page Blacklist": "retired_pending",
+}
+"""Keys whose Yes is an alarm, whatever stands above them."""
+
+
+def _alarm(path: tuple[str, ...], value: str, report: Report) -> str | None:
+    """Return what is wrong with a value, None where nothing is."""
+    key, above = path[-1], path[:-1]
+    if value == "Yes":
+        return (
+            "remap_pending" if path[-2:] == ("Remapped Rows", "Pending") else YES_IS_WRONG.get(key)
+        )
+    if value == "Active" and key in HARMFUL:
+        return "slowdown"
+    if "Volatile" in above and (key in UNCORRECTABLE or path[-2:] == ("Double Bit", "Total")):
+        return "ecc_volatile" if _count(value) else None
+    if path[-2:] == ("Link Width", "Current"):
+        width, most = _count(value), _count(_at(report, "Link Width", "Max"))
+        return "pcie_width" if width and most and width < most else None
+    if key == "GPU Recovery Action" and value not in ("None", "N/A"):
+        return "recovery_action"
+    return None
+
+
 def _read(lines: list[Line]) -> Iterator[Event]:
-    report, last = _report(lines)
+    report, places = _report(lines)
     if not report:
         return
     fields = _fields(report)
     head = _GPU.match(lines[0].text)
     fields["gpu"] = pci(head[1]) if head else None
-    yield make_event("nvidia_smi.query", Nature.MEASUREMENT, lines[0], fields, end_line=last)
+    last = max(line.number for line in places.values())
+    yield make_event("nvidia_smi.query", Nature.MEASUREMENT, lines[0], dict(fields), end_line=last)
+    for path, value in report.items():
+        what = _alarm(path, value, report)
+        if what is not None:
+            alarm: dict[str, Value] = {
+                "what": what, "key": path[-1], "value": value, "name": fields["name"],
+                "gpu": fields["gpu"], "limit": _limit(what, report),
+            }  # fmt: skip
+            yield make_event("nvidia_smi.alarm", Nature.MEASUREMENT, places[path], alarm)
+
+
+def _limit(what: str, report: Report) -> str | None:
+    """Return what the value should be, where the report prints that too."""
+    return _at(report, "Link Width", "Max") if what == "pcie_width" else None
 
 
 QUERY = BlockParser(
     name="nvidia-smi-query",
     title="nvidia-smi -q: memory errors, links, clocks and heat of each GPU",
-    opens=("GPU 0000", *sorted(SECTIONS)),
+    opens=("GPU 0000", *sorted(SECTIONS), *TELLING),
     starts=_starts,
     ends=_ends,
     read=_read,
-    emits=("nvidia_smi.query",),
+    emits=("nvidia_smi.query", "nvidia_smi.alarm"),
     sample=(
         "GPU 00000000:5D:00.0\n"
         "    Product Name                          : NVIDIA H100 80GB HBM3\n"

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from threading import Thread
 from typing import BinaryIO
 
 from diagnose.errors import Unreadable
@@ -184,8 +185,17 @@ _STATE = _State()
 def _start_worker(
     parsers: tuple[Parser, ...] = (), wants: Callable[[str], bool] | None = None
 ) -> None:
+    Thread(target=_end_with_parent, daemon=True).start()
     if wants is not None:
         _STATE.reader, _STATE.wants = Reader(parsers), wants
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _read_batch(units: list[Unit]) -> list[list[Part]]:
@@ -237,16 +247,14 @@ def _read_stream(
     if start == 0 and (stop is None or stop == size):
         stream = _STATE.reader.read_whole(name, who, head, stream, into)
     pieces = Pieces(stream, start, stop)
-    try:
-        edges = _STATE.reader.read(name, who, pieces, into)
-    except Unreadable as error:
+    edges = _STATE.reader.read(name, who, pieces, into)
+    if pieces.broken is not None:
         if not pieces.read:
-            raise
-        into.note(f"breaks off: {error}")
-    else:
-        summary = part.summary
-        summary.first_time, summary.last_time = edges.first_time, edges.last_time
-        summary.clock = edges.clock
+            raise Unreadable(pieces.broken)
+        into.note(f"not read to its end: {pieces.broken}")
+    summary = part.summary
+    summary.first_time, summary.last_time = edges.first_time, edges.last_time
+    summary.clock = edges.clock
     part.summary.bytes, part.summary.lines = pieces.read, pieces.lines
     part.events, part.points, part.notes = into.events(), into.points(), into.notes
     return part

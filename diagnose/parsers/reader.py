@@ -287,7 +287,8 @@ class PieceReader:
         _collect(lambda: parser.read(lines), self.into, parser.name)
 
     def _following(self, offset: int) -> Iterator[tuple[int, Line]]:
-        for piece, begin in ((self.piece, offset + 1), (self.upcoming, 0)):
+        after = offset + (2 if self.piece.data.startswith(b"\r\n", offset) else 1)
+        for piece, begin in ((self.piece, after), (self.upcoming, 0)):
             start = begin
             while piece is not None and start < len(piece.data):
                 end = piece.data.find(b"\n", start)

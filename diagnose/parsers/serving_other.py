@@ -7,7 +7,7 @@
 ``inference.model_load``
     A model was brought into memory: at the first request, or again because another one had pushed it
     out (``inference.model_evicted``).
-``inference.no_kv_room``, ``inference.oom``, ``inference.length_over_kv``
+``inference.oom``, ``inference.length_over_kv``
     As for vLLM.
 
 *Empty*: nothing went wrong that these programs name. *Cut off*: single lines, each whole or absent.
@@ -99,12 +99,12 @@ SERVERS = LineParser(
     title="TGI's and TensorRT-LLM's clearest failures",
     patterns=(
         Pattern(
-            event="inference.no_kv_room",
-            regex=r"Not enough memory to handle (?P<tokens>\d+) (?P<what>prefill|total) tokens",
+            event="inference.length_over_kv",
+            regex=r"Not enough memory to handle (?P<wanted>\d+) (?P<what>prefill|total) tokens",
             nature=Nature.ERROR,
             source="TGI 0.9 to 3.3, server/text_generation_server/models/flash_causal_lm.py",
             sample="RuntimeError: Not enough memory to handle 4096 prefill tokens. You need to decrease `--max-batch-prefill-tokens`",
-            types={"tokens": int},
+            types={"wanted": int},
         ),
         Pattern(
             event="inference.queue_full",

@@ -149,11 +149,13 @@ def _prefix_cache(own: list[Sample]) -> Iterator[Event]:
     if best is None or best[0] <= 0:
         return
     fall, since, at, level = best
-    before, after = rated[:since], rated[since : at + 1]
+    before = rated[:since]
+    began = max(i for i in range(at) if (rated[i].hit or 0.0) >= level - fall / 10) + 1
+    after = rated[began : at + 1]
     yield _record(
         "inference.prefix_cache",
         Nature.MEASUREMENT,
-        rated[at:],
+        after,
         {
             "engine": rated[at].engine,
             "before": _rounded(level),
@@ -161,7 +163,7 @@ def _prefix_cache(own: list[Sample]) -> Iterator[Event]:
             "fall": _rounded(fall),
             "samples_before": len(before),
             "waiting_before": median(sample.waiting for sample in before),
-            "waiting_after": max(sample.waiting for sample in rated[since:]),
+            "waiting_after": max(sample.waiting for sample in rated[began:]),
             "prompt_before": _middle([sample.prompt for sample in before]),
             "prompt_after": _highest([sample.prompt for sample in after]),
             "kv": _middle([sample.kv for sample in after]),

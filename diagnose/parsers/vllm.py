@@ -195,7 +195,7 @@ START = LineParser(
     patterns=(
         Pattern(
             event="inference.no_kv_room",
-            regex=r"No available memory for the cache blocks\. ?(?:Try increasing `?gpu_memory_utilization`?)?",
+            regex=r"No available memory for the cache blocks\.(?: ?Try increasing|\s*$)",
             nature=Nature.ERROR,
             source=f"{_ALL}, vllm/v1/core/kv_cache_utils.py, vllm/worker/worker.py",
             sample="ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.",

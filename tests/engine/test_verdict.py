@@ -224,3 +224,11 @@ class TestCulprits:
             event("c.cause", 1, host="node-1"), event("c.other", 2, host="node-1", rank=4)
         )
         assert verdict([host], evidence)["host@node-1"].node.culprit.ranks == []
+
+
+def test_open_causes_that_agree_on_nobody_are_no_answer_either():
+    one, other = (propose(name, f"c.{name}", confidence=0.5) for name in ("a", "b"))
+    for opened in (one, other):
+        object.__setattr__(opened, "cause", "comms.open")
+    found = verdict([one, other], case(event("c.a", 1), event("c.b", 2)))
+    assert max(one.node.confidence for one in found.values()) < 0.6

@@ -125,16 +125,16 @@ PLACED = event("torchrun.placement", Nature.SETTING, fields={"local_ranks": [0, 
 @pytest.mark.parametrize(
     ("records", "nodes"),
     [
-        ([tensor(16), topology(64, 8)], 2),
-        ([tensor(8), topology(64, 8)], None),
-        ([tensor(8), topology(4, 1), topology(32, 4)], 2),
-        ([tensor(8), topology(4, 1)], None),
-        ([tensor(8), GPU], 2),
-        ([tensor(8), PLACED], 2),
-        ([tensor(16)], None),
-        ([topology(64, 8)], None),
+        ([tensor(16), topology(64, 8)], [2]),
+        ([tensor(8), topology(64, 8)], [1]),
+        ([tensor(8), topology(4, 1), topology(32, 4)], [2]),
+        ([tensor(8), topology(4, 1)], [None]),
+        ([tensor(8), GPU], [2]),
+        ([tensor(8), PLACED], [2]),
+        ([tensor(2), tensor(16), topology(64, 8)], [2]),
+        ([topology(64, 8)], []),
     ],
 )
-def test_tensor_parallelism_over_nodes(records, nodes):
-    spans = found("train.tensor_parallel_span", *records)
-    assert [one.fields["nodes"] for one in spans] == ([] if nodes is None else [nodes])
+def test_nodes_that_a_tensor_parallel_group_spans(records, nodes):
+    spans = found("train.tensor_parallel", *records)
+    assert [one.fields["nodes"] for one in spans] == nodes

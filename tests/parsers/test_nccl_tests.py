@@ -47,7 +47,7 @@ def test_a_run():
         "gpu_model": "NVIDIA H100 80GB HBM3", "rows": 4, "largest_size": 8 * GIB, "peak_busbw": 478.2,
         "plateau_busbw": 478.2, "plateau_size": GIB, "avg_busbw": 52.97, "wrong": 0,
     }  # fmt: skip
-    assert event.end_line == RUN.count("\n") - 1
+    assert "478.20" in event.text
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,14 @@ def test_more_columns():
     )
     fields = result(text).fields
     assert (fields["plateau_busbw"], fields["wrong"]) == (463.78, 4)
+
+
+def test_the_event_stands_at_the_row_that_decides():
+    wrong = RUN.replace(row(512 * MIB, 455.0), row(512 * MIB, 455.0, wrong="7"))
+    assert "455.00" in result(wrong).text
+    assert (
+        "455.00" in result(RUN.replace(row(8 * GIB, 478.2), "").replace(row(GIB, 471.5), "")).text
+    )
 
 
 def test_the_name_of_the_test_counts_more_than_the_ratio():

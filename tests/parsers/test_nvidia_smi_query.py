@@ -1,7 +1,20 @@
 import pytest
-from communication import read
+from communication import read as read_all
 
 from diagnose.parsers import nvidia_smi_query
+
+
+def read(module, text):
+    return [event for event in read_all(module, text) if event.name == "nvidia_smi.query"]
+
+
+def alarms(text):
+    return [
+        (event.fields["what"], event.fields["key"], event.line)
+        for event in read_all(nvidia_smi_query, text)
+        if event.name == "nvidia_smi.alarm"
+    ]
+
 
 REPORT = """\
 ==============NVSMI LOG==============
@@ -139,3 +152,42 @@ def test_nothing_to_read(text):
 def test_what_follows_the_report_is_not_part_of_it():
     first, second = read(nvidia_smi_query, f"{REPORT}node-07$ date : now\n    Remapped : 3\n")
     assert second.end_line == REPORT.count("\n")
+
+
+def test_each_alarm_stands_at_its_own_line():
+    numbers = {line.strip(): number for number, line in enumerate(REPORT.split("\n"), 1)}
+    width = next(number for line, number in numbers.items() if line.endswith(": 8x"))
+    found = alarms(REPORT)
+    assert [what for what, *_ in found] == [
+        "reset_required", "recovery_action", "pcie_width", "slowdown", "slowdown", "ecc_volatile",
+        "remap_pending",
+    ]  # fmt: skip
+    assert ("pcie_width", "Current", width) in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "    Clocks Event Reasons\n        Idle                 : Active\n        SW Power Cap         : Active\n",
+        "    ECC Errors\n        Aggregate\n            DRAM Uncorrectable   : 5\n",
+        "    GPU Link Info\n        PCIe Generation\n            Max      : 5\n            Current  : 1\n",
+        "GPU 00000000:5D:00.0\n    GPU Recovery Action : None\n    MIG Mode\n        Pending : Yes\n",
+    ],
+)
+def test_what_is_normal_is_no_alarm(text):
+    assert alarms(text) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("            HW Thermal Slowdown           : Active", ["slowdown"]),
+        ("        Reset Required                    : Yes", ["reset_required"]),
+        ("Pending Page Blacklist : Yes", ["retired_pending"]),
+        ("        HW Thermal Slowdown               : 4021 us", []),
+        ("        HW Slowdown                       : Not Active", []),
+        ("HW Slowdown was Active", []),
+    ],
+)
+def test_a_line_that_says_enough_alone(line, what):
+    assert [found for found, *_ in alarms(f"{line}\n")] == what
