@@ -185,7 +185,7 @@ def read_playbook(text: YamlText) -> tuple[Playbook | None, list[Problem]]:
         playbook = _read(text.load(), text.name, reader)
     except MistakeFound as found:
         return None, [found.problem]
-    problems = [text.problem(mistake) for mistake in reader.mistakes]
+    problems = [*map(text.problem, reader.mistakes), *text.duplicate_keys()]
     return (None if any(problem.fatal for problem in problems) else playbook), problems
 
 

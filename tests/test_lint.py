@@ -68,7 +68,7 @@ culprit: {hosts: "{{ event.host }}"}
 explains: ["cause:comms.timeout"]
 explanation: "{{ event.host }} lost {{ events | length }} ports."
 playbook: port-back
-with: {peer: "{{ event.peer }}"}
+with: {peer: "{{ event.kind }}"}
 tests:
   - name: a port goes down
     logs: {a.log: "port down on node-1 stateful"}
@@ -134,7 +134,7 @@ def test_a_sound_set_is_silent(tree):
         ("where: {state:", "where: {stat:", "5:33: the event 'ib.port' (fabric) has no 'stat'; did you mean 'state'?"),
         ("where: {state: down}}", "distinct: {field: knid, gte: 2}}", "has no 'knid'; did you mean 'kind'?"),
         ("{event: ib.port, where: {state: down}}", "{series: step_tme, stat: cv, gte: 1}", "5:17: no parser reads the metric 'step_tme'; did you mean 'step_time'?"),
-        ("{event: ib.port, where: {state: down}}", "{fact: ib.sate}", "5:15: warning: no pattern states the fact 'ib.sate'; did you mean 'ib.state'?"),
+        ("{event: ib.port, where: {state: down}}", "{fact: ib.sate}", "5:15: no parser states the fact 'ib.sate'; did you mean 'ib.state'?"),
         ("{event: ib.port, where: {state: down}}", "{sequence: [{event: ib.port}, {event: ib.retry}]}", "a sequence needs 'within'"),
         ("{event: ib.port, where: {state: down}}", "{event: ib.guess}", "a guess that a program prints is no root"),
         ("{event: ib.port, where: {state: down}}", '{text: "this might be caused by the port"}', "a guess that a program prints is no root"),
@@ -257,7 +257,7 @@ def test_what_is_wrong_with_a_playbook(tree, old, new, expected):
 def test_a_value_must_come_from_every_rule_that_names_the_playbook(tree):
     other = RULE.replace("id: port-down", "id: other-rule").replace("Port of", "Another port of")
     tree.write(
-        "rules/comms/other-rule.yaml", other.replace('with: {peer: "{{ event.peer }}"}\n', "")
+        "rules/comms/other-rule.yaml", other.replace('with: {peer: "{{ event.kind }}"}\n', "")
     )
     assert any("nobody gives the value 'peer'" in line for line in tree.found())
 
@@ -315,7 +315,7 @@ def test_a_suppression_that_has_expired(tree):
         "suppress:\n  - {rule: port-down, reason: tests, until: 2026-05-31, owner: sre}\n",
     )
     assert tree.found(tree.team) == [
-        "overlay.yaml: the suppression of 'port-down' expired on 2026-05-31"
+        "team/overlay.yaml:2:45: the suppression of 'port-down' expired on 2026-05-31"
     ]
     tree.write(
         "team/overlay.yaml",

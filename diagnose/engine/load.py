@@ -51,6 +51,7 @@ class RuleSet:
         problems: Everything found wrong, in order of file and line; fatal ones only from
             ``collect_rules``.
         texts: The files behind the rules, by id, for positions.
+        overlays: Each with its file, in the order of the folders.
     """
 
     rules: Mapping[str, Rule]
@@ -61,6 +62,7 @@ class RuleSet:
     packs: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     texts: Mapping[str, YamlText] = field(default_factory=dict)
+    overlays: tuple[tuple[YamlText, Overlay], ...] = ()
 
     def find(self, name: str) -> Rule | None:
         """Return a rule by its id or a former one."""
@@ -130,7 +132,7 @@ class _Loader:
     problems: list[Problem] = field(default_factory=list)
 
     def add_shipped(self, root: Traversable) -> None:
-        self._add_causes(root / CAUSES, f"rules/{CAUSES}")
+        self._add_causes(root / CAUSES, f"rules/{CAUSES}", of_team=False)
         for stage in STAGES:
             folder = root / stage
             if folder.is_dir():
@@ -154,7 +156,7 @@ class _Loader:
             self._wrong(str(path), f"a folder has one {OVERLAY}; the other is {overlays[0]}")
         for path in files:
             if path.name == CAUSES:
-                self._add_causes(path, str(path))
+                self._add_causes(path, str(path), of_team=True)
         for path in files:
             if path.name not in (CAUSES, OVERLAY):
                 self._add_rule(path, str(path), None, pack)
@@ -180,21 +182,24 @@ class _Loader:
             packs=tuple(self.packs),
             problems=tuple(sorted(problems, key=lambda p: (p.file, p.line, p.column))),
             texts={name: source.text for name, source in self.sources.items()},
+            overlays=tuple(self.overlays),
         )
 
     def _wrong(self, file: str, message: str, *, fatal: bool = True) -> None:
         self.problems.append(Problem(file, 0, 0, message, fatal))
 
-    def _open(self, path: Traversable, name: str, *, with_tests: bool) -> tuple[YamlText, Any]:
+    def _open(
+        self, path: Traversable, name: str, *, with_tests: bool, of_team: bool
+    ) -> tuple[YamlText, Any]:
         text = read_text(path, name)
         data = text.load(with_tests=with_tests)
-        if self.with_tests:
+        if self.with_tests or of_team:
             self.problems.extend(text.duplicate_keys())
         return text, data
 
-    def _add_causes(self, path: Traversable, name: str) -> None:
+    def _add_causes(self, path: Traversable, name: str, *, of_team: bool) -> None:
         try:
-            text, data = self._open(path, name, with_tests=True)
+            text, data = self._open(path, name, with_tests=True, of_team=of_team)
         except MistakeFound as found:
             self.problems.append(found.problem)
             return
@@ -211,7 +216,9 @@ class _Loader:
 
     def _add_rule(self, path: Traversable, name: str, stage: str | None, pack: str | None) -> None:
         try:
-            text, data = self._open(path, name, with_tests=self.with_tests)
+            text, data = self._open(
+                path, name, with_tests=self.with_tests, of_team=pack is not None
+            )
         except MistakeFound as found:
             self.problems.append(found.problem)
             return
@@ -236,7 +243,7 @@ class _Loader:
 
     def _add_overlay(self, path: Path) -> None:
         try:
-            text, data = self._open(path, str(path), with_tests=True)
+            text, data = self._open(path, str(path), with_tests=True, of_team=True)
         except MistakeFound as found:
             self.problems.append(found.problem)
             return
@@ -269,10 +276,10 @@ class _Loader:
                 if name not in known:
                     message = f"unknown rule '{name}'{suggestion(name, known)}"
                     self.problems.append(text.problem(Mistake(("rules", name), message, True)))
-            for place, entry in enumerate(overlay.suppressions):
+            for entry in overlay.suppressions:
                 if entry.rule not in known:
                     message = f"unknown rule '{entry.rule}'{suggestion(entry.rule, known)}"
-                    path = ("suppress", place, "rule")
+                    path = ("suppress", entry.place, "rule")
                     self.problems.append(text.problem(Mistake(path, message)))
             disabled.update(aliases.get(name, name) for name in overlay.disabled)
             for name, change in overlay.changes.items():

@@ -42,6 +42,7 @@ class Suppression:
         reason: Why.
         until: Last day it holds; None for always.
         owner: Who answers for it.
+        place: Its number in the list of its file, from 0.
     """
 
     rule: str
@@ -49,6 +50,7 @@ class Suppression:
     reason: str
     until: date | None
     owner: str | None
+    place: int = 0
 
     def covers(self, lookup: Lookup, today: date) -> bool:
         """Return whether it holds today for a finding: for each of its hosts, ranks and the like.
@@ -104,12 +106,12 @@ def read_overlay(data: object, reader: Reader) -> Overlay:
             continue
         if "id" in known:
             reader.wrong((*path, "id"), "an id is permanent; it cannot be changed", at_key=True)
-        if known.pop("disable", False) is True:
+        if reader.flag(known.pop("disable", False), (*path, "disable")):
             disabled.add(rule)
         elif known:
             changes[rule] = known
     read = (
-        _suppression(entry, ("suppress", place), reader)
+        _suppression(entry, place, reader)
         for place, entry in enumerate(reader.sequence(values.get("suppress"), ("suppress",)))
     )
     return Overlay(changes, frozenset(disabled), tuple(item for item in read if item is not None))
@@ -177,7 +179,8 @@ def _check_requires(data: object, reader: Reader) -> None:
         reader.wrong(("requires", "diagnose"), message)
 
 
-def _suppression(data: object, path: Path, reader: Reader) -> Suppression | None:
+def _suppression(data: object, place: int, reader: Reader) -> Suppression | None:
+    path: Path = ("suppress", place)
     values = reader.mapping(data, path, SUPPRESS_KEYS)
     if not values or values.get("rule") is None or values.get("reason") is None:
         return None
@@ -189,4 +192,4 @@ def _suppression(data: object, path: Path, reader: Reader) -> Suppression | None
         return None
     owner = reader.text(values["owner"], (*path, "owner")) if "owner" in values else None
     where = ConditionReader(reader, rule or "").where(values.get("where"), (*path, "where"))
-    return Suppression(rule, where, reason, until, owner) if rule and reason else None
+    return Suppression(rule, where, reason, until, owner, place) if rule and reason else None

@@ -185,7 +185,10 @@ class YamlText:
     def _explained(self, error: yaml.YAMLError) -> "MistakeFound":
         mark = getattr(error, "problem_mark", None)
         said = getattr(error, "problem", None) or str(error).splitlines()[0]
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        if mark:
+            line, column = mark.line + 1, mark.column + 1
+        else:
+            line, column = unprintable_place(self.text)
         rows = self.text.split("\n")
         row = rows[line - 1] if 0 < line <= len(rows) else ""
         unquoted = "{{" in row or "mapping values" in said
@@ -194,6 +197,15 @@ class YamlText:
 
     def _found(self, line: int, column: int, message: str) -> "MistakeFound":
         return MistakeFound(Problem(self.name, line, column, message))
+
+
+def unprintable_place(text: str) -> tuple[int, int]:
+    """Return line and column, 1-based, of the first character that YAML forbids, else (0, 0)."""
+    found = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    if found is None:
+        return 0, 0
+    before = text[: found.start()]
+    return before.count("\n") + 1, found.start() - before.rfind("\n")
 
 
 class MistakeFound(Exception):

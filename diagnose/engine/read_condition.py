@@ -337,7 +337,7 @@ class ConditionReader:
         elif operator == "in":
             operand = self._choices(value, path)
         elif operator == "exists":
-            operand = self._flag(value, path)
+            operand = reader.flag(value, path)
         elif isinstance(value, Mapping):
             operand = self._reference(value, path)
         elif operator in ORDERING:
@@ -358,12 +358,6 @@ class ConditionReader:
         if not members and isinstance(data, list | None):
             self.reader.wrong(path, "expected at least one value in the list")
         return members or None
-
-    def _flag(self, data: object, path: Path) -> bool | None:
-        if isinstance(data, bool):
-            return data
-        self.reader.wrong(path, f"expected true or false, found {kind(data)}")
-        return None
 
     def _reference(self, data: object, path: Path) -> FieldRef | None:
         found = self.reader.mapping(data, path, _REF_KEYS)

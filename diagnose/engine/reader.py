@@ -140,6 +140,13 @@ class Reader:
         self.wrong(path, f"unknown value {kind(data)}{suggestion(data, valid)}")
         return None
 
+    def flag(self, data: object, path: Path) -> bool | None:
+        """Return true or false."""
+        if isinstance(data, bool):
+            return data
+        self.wrong(path, f"expected true or false, found {kind(data)}")
+        return None
+
     def number(self, data: object, path: Path) -> float | None:
         """Return a number; a size or a time with its unit is one."""
         if isinstance(data, int | float) and not isinstance(data, bool):

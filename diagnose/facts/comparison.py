@@ -4,6 +4,7 @@
 ``ib.port_slower``              An active port below the rate of that port on other hosts, of its
                                 siblings in the host, or of its own earlier reading
 ``nccl_tests.slower``           A bandwidth test far below the same test on other hosts or pairs
+``nvidia_smi.slower_clock``       A busy GPU whose clock is under that of the others
 ``train.tensor_parallel``       The size of tensor parallelism and how many nodes a group spans
 =============================== ==================================================================
 
@@ -18,7 +19,7 @@ from statistics import median
 
 from diagnose.model.event import Event, Value
 
-EVENTS = ("ib.port_slower", "nccl_tests.slower", "train.tensor_parallel")
+EVENTS = ("ib.port_slower", "nccl_tests.slower", "nvidia_smi.slower_clock", "train.tensor_parallel")
 
 FEWEST_PEERS = 3
 """Others that a host, port or test must differ from."""
@@ -29,11 +30,18 @@ MAJORITY = 0.75
 LOW = 0.8
 """Share of the peers' bandwidth under which a test failed."""
 
+BUSY = 80
+"""Per cent of use from which on the clock of a GPU means something."""
+
+SLOW_CLOCK = 0.9
+"""Share of the others' clock under which a GPU is slow."""
+
 
 def derive(events: Sequence[Event]) -> Iterator[Event]:
     """Yield all derived events, each at the place of the record that stands out."""
     yield from slower_ports([event for event in events if event.name == "ib.port"])
     yield from slower_tests([event for event in events if event.name == "nccl_tests.result"])
+    yield from slower_clocks([event for event in events if event.name == "nvidia_smi.monitor"])
     yield from tensor_spans(events)
 
 
@@ -139,6 +147,28 @@ def _hosts(event: Event) -> list[str]:
         return [event.host]
     listed = event.fields.get("hosts")
     return [str(host) for host in listed] if isinstance(listed, list) else []
+
+
+def slower_clocks(monitored: Sequence[Event]) -> Iterator[Event]:
+    """Yield GPUs that are as busy as the others and run at a lower clock.
+
+    Only busy GPUs are compared: an idle one lowers its clock to save power.
+    """
+    busy = [
+        event
+        for event in monitored
+        if (_number(event, "use") or 0) >= BUSY and _number(event, "clock")
+    ]
+    if len(busy) <= FEWEST_PEERS:
+        return
+    level = median(_number(event, "clock") or 0 for event in busy)
+    for event in busy:
+        clock = _number(event, "clock") or 0
+        if clock < SLOW_CLOCK * level:
+            yield _at(event, "nvidia_smi.slower_clock", {
+                **event.fields, "clock": clock, "expected_clock": level, "ratio": clock / level,
+                "peers": len(busy) - 1,
+            })  # fmt: skip
 
 
 def tensor_spans(events: Sequence[Event]) -> Iterator[Event]:

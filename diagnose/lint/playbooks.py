@@ -26,13 +26,20 @@ _DISTURBS = re.compile(
 """Commands that stop work."""
 
 
-def check(text: YamlText, ruleset: RuleSet) -> list[Problem]:
-    """Return what is wrong with a playbook that can be loaded."""
+def check(text: YamlText, ruleset: RuleSet, *, complete: bool = True) -> list[Problem]:
+    """Return what is wrong with a playbook that can be loaded.
+
+    Args:
+        text: Its file.
+        ruleset: All rules.
+        complete: Demand its texts in all languages.
+    """
     playbook, _ = read_playbook(text)
     if playbook is None:
         return []
     data = text.load()
     mistakes = [
+        *(_untranslated(data) if complete else ()),
         *_texts(data, _given(playbook.id, ruleset)),
         *_commands(data),
         *_with_nothing_known(playbook, ruleset),
@@ -49,10 +56,14 @@ def _given(identifier: str, ruleset: RuleSet) -> set[str]:
     return set(STANDARD).union(set.intersection(*given) if given else set())
 
 
-def _texts(data: dict[str, Any], names: set[str]) -> Iterator[Mistake]:
+def _untranslated(data: dict[str, Any]) -> Iterator[Mistake]:
     for path, words in _bilingual(data):
         if not str(words.get("zh") or "").strip():
             yield Mistake(path, "the Chinese text 'zh' is missing")
+
+
+def _texts(data: dict[str, Any], names: set[str]) -> Iterator[Mistake]:
+    for path, words in _bilingual(data):
         for language, text in words.items():
             for message in templating.mistakes(str(text), names):
                 yield Mistake((*path, language), message)

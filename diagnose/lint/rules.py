@@ -1,20 +1,33 @@
 """Checks of single rules."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
+from functools import partial
 from typing import Any
 
 from diagnose.engine.applies import allows, constraints
 from diagnose.engine.load import RuleSet
 from diagnose.engine.read_rule import STANDARD_NAMES
 from diagnose.engine.reader import Mistake, Path, Reader, suggestion
-from diagnose.engine.schema import EventCondition, Rule, event_conditions, names
+from diagnose.engine.schema import (
+    CULPRITS,
+    EventCondition,
+    Rule,
+    SeriesCondition,
+    event_conditions,
+    leaves,
+    names,
+)
 from diagnose.errors import Problem
+from diagnose.ingest.pattern import COMMON, required_literals
 from diagnose.lint import templating
 from diagnose.lint.cases import read_cases
 from diagnose.lint.vocabulary import Vocabulary
-from diagnose.model.event import Nature
+from diagnose.model.event import ATTRIBUTES, Nature
+
+_NUMBER = re.compile(r"\s*[-+]?\d+(?:\.\d+)?\s*")
+_GROUP = re.compile(r"\(\?P<(\w+)>")
 
 _ADVICE = re.compile(r"(?i)\b(?:might|may|could)\s+be\s+(?:caused|due|a\b|asynchronously)")
 """Words with which programs guess."""
@@ -41,7 +54,8 @@ def check(
     """
     yield from _names(data, words)
     yield from _windows(data)
-    yield from _texts(rule, data)
+    yield from _wording(data)
+    yield from _texts(rule, data, words)
     yield from _tests(rule, data)
     yield from _applies(rule)
     yield from _sense(rule, words)
@@ -60,11 +74,33 @@ def expired(ruleset: RuleSet, today: date) -> list[Problem]:
         ruleset: All rules.
         today: The date.
     """
-    return [
-        Problem("overlay.yaml", 0, 0, f"the suppression of '{one.rule}' expired on {one.until}")
-        for one in ruleset.suppressions
-        if one.until is not None and one.until < today
-    ]
+    found = []
+    for text, overlay in ruleset.overlays:
+        for one in overlay.suppressions:
+            if one.until is not None and one.until < today:
+                message = f"the suppression of '{one.rule}' expired on {one.until}"
+                found.append(text.problem(Mistake(("suppress", one.place, "until"), message)))
+    return found
+
+
+def suppressed_fields(ruleset: RuleSet, words: Vocabulary) -> list[Problem]:
+    """Return fields that suppressions compare and no finding of their rule has.
+
+    Args:
+        ruleset: All rules.
+        words: What parsers emit.
+    """
+    kinds = {kind.removesuffix("s") for kind in CULPRITS}
+    found = []
+    for text, overlay in ruleset.overlays:
+        for one in overlay.suppressions:
+            rule = ruleset.find(one.rule)
+            asked = _asked(rule, words).get("event") if rule is not None else None
+            for name, _ in one.where:
+                if asked is not None and name not in kinds and (message := asked(name)):
+                    path: Path = ("suppress", one.place, "where", name)
+                    found.append(text.problem(Mistake(path, message, at_key=True)))
+    return found
 
 
 def conditions(data: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
@@ -99,17 +135,19 @@ def _names(data: Mapping[str, Any], words: Vocabulary) -> Iterator[Mistake]:
         if isinstance(event, str):
             if message := words.event_problem(event):
                 yield Mistake((*path, "event"), message)
-            for field in condition.get("where") or {}:
+            for field, wanted in (condition.get("where") or {}).items():
                 if message := words.field_problem(event, field):
                     yield Mistake((*path, "where", field), message, at_key=True)
+                elif words.is_number(event, field) and _is_number_as_text(wanted):
+                    message = f"'{field}' is a number; take the quotes off {wanted!r}"
+                    yield Mistake((*path, "where", field), message, fatal=False)
             distinct = (condition.get("distinct") or {}).get("field")
             if distinct and (message := words.field_problem(event, distinct)):
                 yield Mistake((*path, "distinct", "field"), message)
         if "series" in condition and (message := words.series_problem(condition["series"])):
             yield Mistake((*path, "series"), message)
         if "fact" in condition and (message := words.fact_problem(condition["fact"])):
-            # Parsers of files and blocks do not declare the facts they state.
-            yield Mistake((*path, "fact"), message, fatal=False)
+            yield Mistake((*path, "fact"), message)
 
 
 def _windows(data: Mapping[str, Any]) -> Iterator[Mistake]:
@@ -118,7 +156,75 @@ def _windows(data: Mapping[str, Any]) -> Iterator[Mistake]:
             yield Mistake(path, "a sequence needs 'within', such as 90s or same_attempt")
 
 
-def _texts(rule: Rule, data: Mapping[str, Any]) -> Iterator[Mistake]:
+def _is_number_as_text(wanted: Any) -> bool:
+    values = wanted.values() if isinstance(wanted, Mapping) else [wanted]
+    members = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    return any(isinstance(one, str) and _NUMBER.fullmatch(one) for one in members)
+
+
+def _wording(data: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Find texts and expressions whose only literals are words that healthy logs are full of."""
+    for path, condition in conditions(data):
+        form = next((form for form in ("text", "regex") if form in condition), None)
+        if form is None or condition.get("literals"):
+            continue
+        wanted = condition[form]
+        if form == "regex":
+            literals = _literals(wanted)
+        else:
+            literals = frozenset(wanted if isinstance(wanted, list) else [wanted])
+        common = sorted(one for one in literals if one.strip().lower() in COMMON)
+        if common and len(common) == len(literals):
+            message = f"'{common[0]}' stands in healthy logs as well; ask for a longer text"
+            yield Mistake((*path, form), message, fatal=False)
+
+
+def _literals(pattern: str) -> frozenset[str]:
+    try:
+        return required_literals(pattern)
+    except ValueError:
+        return frozenset()
+
+
+def _asked(rule: Rule, words: Vocabulary) -> dict[str, Callable[[str], str | None]]:
+    """Return, by the name that a text gives records of one known event, what judges their fields.
+
+    Members of populations, series and other rules' findings have fields of their own.
+    """
+    inside = list(leaves(rule.match))
+    judged: dict[str, Callable[[str], str | None]] = {}
+    plain = [leaf for leaf in inside if isinstance(leaf, EventCondition)]
+    for leaf in plain:
+        if leaf.name is not None and sum(other.name == leaf.name for other in inside) == 1:
+            judged[leaf.name] = partial(_field_problem, (leaf,), words)
+    others = [leaf for leaf in inside if not isinstance(leaf, EventCondition | SeriesCondition)]
+    if plain and not others:
+        judged["event"] = judged["events"] = partial(_field_problem, tuple(plain), words)
+    return judged
+
+
+def _field_problem(
+    conditions: tuple[EventCondition, ...], words: Vocabulary, name: str
+) -> str | None:
+    """Return why none of some events has a field; None if one has it, or may have it."""
+    message = None
+    for condition in conditions:
+        if condition.form == "event":
+            message = words.field_problem(condition.event, name)
+        else:
+            groups = {*_GROUP.findall(condition.regex or ""), *ATTRIBUTES}
+            message = (
+                None
+                if name in groups
+                else f"the pattern has no group '{name}'{suggestion(name, groups)}"
+            )
+        if message is None:
+            return None
+    return message
+
+
+def _texts(rule: Rule, data: Mapping[str, Any], words: Vocabulary) -> Iterator[Mistake]:
+    asked = _asked(rule, words)
     known = {*STANDARD_NAMES, *names(rule.match)}
     texts: list[tuple[Path, Any]] = [((key,), data.get(key)) for key in ("title", "explanation")]
     texts += [(("missing", place), text) for place, text in enumerate(data.get("missing") or [])]
@@ -129,6 +235,8 @@ def _texts(rule: Rule, data: Mapping[str, Any]) -> Iterator[Mistake]:
             # What is guilty is worked out first, so these expressions cannot name it.
             given = known - {"culprit"} if path[0] == "culprit" else known
             for message in templating.mistakes(text, given):
+                yield Mistake(path, message)
+            for message in templating.unknown_fields(text, asked):
                 yield Mistake(path, message)
 
 

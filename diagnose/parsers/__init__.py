@@ -49,6 +49,7 @@ MODULES = (
     "nvidia_smi_table",
     "nvidia_smi_query",
     "nvidia_smi_nvlink",
+    "nvidia_smi_monitor",
     "nccl_tests",
     "ib_devinfo",
 )

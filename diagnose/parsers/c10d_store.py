@@ -214,6 +214,20 @@ PATTERNS = (
         types={"lasted": convert.milliseconds},
     ),
     Pattern(
+        event="gloo.loopback_chosen",
+        regex=r"Unable to resolve hostname to a \(local\) address\. Using the loopback address as fallback",
+        nature=Nature.MEASUREMENT,
+        source="PyTorch 1.8 to 2.12, ProcessGroupGloo.cpp; harmless in a job on one host",
+        sample="[W321 02:00:08.432379535 ProcessGroupGloo.cpp:712] Warning: Unable to resolve hostname to a (local) address. Using the loopback address as fallback. Manually set the network interface to bind to with GLOO_SOCKET_IFNAME. (function operator())",
+    ),
+    Pattern(
+        event="gloo.no_interface",
+        regex=r"Unable to find address for: (?P<interface>\S+)",
+        nature=Nature.ERROR,
+        source="gloo of PyTorch 1.4 to 2.12, transport/tcp/device.cc; the interface of GLOO_SOCKET_IFNAME",
+        sample="RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:83] ifa != nullptr. Unable to find address for: ens9",
+    ),
+    Pattern(
         event="gloo.connect_failed",
         regex=r"Gloo connectFullMesh failed with (?P<error>[^\r\n]+)",
         nature=Nature.ERROR,

@@ -14,6 +14,9 @@
     later call of the process; its first one counts. Out of memory is ``cuda.oom_other``.
 ``cuda.device_assert``
     The assertion of a kernel, printed once a thread: the real message behind code 710.
+``hip.hardware_exception``
+    The ROCm runtime ends the process; ``node`` is its own count of processors and GPUs, not the
+    GPU's index.
 ``nvml.error``, ``nvml.device_lost``
     What ``nvidia-smi`` prints in place of its table, and the loss of one GPU.
 
@@ -157,6 +160,14 @@ CUDA_ERRORS = LineParser(
             sample="/build/aten/src/ATen/native/cuda/Indexing.cu:1234: indexSelectLargeIndex: block: [12,0,0], thread: [33,0,0] Assertion `srcIndex < srcSelectDimSize` failed.",
             types={"source_line": int},
             once_per_block=True,
+        ),
+        Pattern(
+            event="hip.hardware_exception",
+            regex=r"HW Exception by GPU node-(?P<node>\d+)\b.{0,80}?reason ?: ?(?P<message>\S.*)",
+            nature=Nature.ERROR,
+            source="ROCm 5.x to 7.x, ROCR-Runtime, amd_gpu_agent.cpp and runtime.cpp",
+            sample="HW Exception by GPU node-4 (Agent handle: 0x55d01c30) reason :GPU Hang",
+            types={"node": int},
         ),
     ),
     refine=lambda event, line: _complete(event, line) if event.name == "cuda.error" else event,

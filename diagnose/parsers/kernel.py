@@ -28,6 +28,12 @@ _LINUX = "Linux 5.4 to 6.12"
 CONSEQUENCE_XIDS = frozenset({43, 45, 154})
 """A channel reset after an error, the clean-up of channels, a changed recovery action."""
 
+NVLINK_XIDS = frozenset(range(144, 151))
+"""NVLink 5 (Blackwell); their text holds the severity word."""
+
+BREAKING_SXIDS = frozenset({11004, 12028, 19084})
+"""Not fatal by name, yet they break a partition: access, privilege, heartbeat of a link."""
+
 
 def _complete_nvidia(event: Event, line: Line) -> Event:
     if event.name == "kernel.xid":
@@ -36,9 +42,26 @@ def _complete_nvidia(event: Event, line: Line) -> Event:
         event.fields["message"] = event.fields.get("message")
         if event.fields["code"] in CONSEQUENCE_XIDS:
             event.nature = Nature.EFFECT
+        if event.fields["code"] in NVLINK_XIDS:
+            _complete_nvlink(event)
+    if event.name == "kernel.sxid":
+        harmless = event.fields.get("severity") == "non-fatal"
+        if harmless and event.fields["code"] not in BREAKING_SXIDS:
+            event.nature = Nature.MEASUREMENT
     if event.name == "kernel.nvidia_module_loaded":
         event.fields["value"] = event.fields["version"]
     return event
+
+
+_NVLINK = re.compile(r"\b(Fatal|Nonfatal)\b(?:.*? Link 0*(\d+))?")
+
+
+def _complete_nvlink(event: Event) -> None:
+    found = _NVLINK.search(str(event.fields["message"] or ""))
+    event.fields["severity"] = found[1].lower() if found else None
+    event.fields["link"] = int(found[2]) if found and found[2] else None
+    if event.fields["severity"] == "nonfatal":
+        event.nature = Nature.MEASUREMENT
 
 
 NVIDIA = LineParser(
@@ -101,6 +124,42 @@ NVIDIA = LineParser(
     ),
     refine=_complete_nvidia,
 )
+
+
+def _amd(what: str, regex: str, nature: Nature, sample: str) -> Pattern:
+    return Pattern(
+        event="kernel.amdgpu",
+        regex=rf"amdgpu (?P<gpu>{_PCI}): (?:amdgpu: )?{regex}",
+        nature=nature,
+        source=f"{_LINUX}, drivers/gpu/drm/amd/amdgpu",
+        sample=sample,
+        types={"gpu": pci},
+        constants={"what": what},
+    )
+
+
+AMD = LineParser(
+    name="kernel-amdgpu",
+    title="kernel lines of the AMD GPU driver",
+    patterns=(
+        _amd("ring-timeout", r"(?:\[drm:[^\]]*\] \*ERROR\* )?ring (?P<ring>\S+) timeout, (?P<message>signaled.*)", Nature.ERROR,
+             "amdgpu 0000:c1:00.0: amdgpu: ring sdma0 timeout, signaled seq=123, emitted seq=125"),
+        Pattern(
+            event="kernel.amdgpu",
+            regex=r"amdgpu_job_timedout[^\]]*\]\] \*ERROR\* ring (?P<ring>\S+) timeout, (?P<message>signaled.*)",
+            nature=Nature.ERROR,
+            source="Linux 5.4 to 6.1, drivers/gpu/drm/amd/amdgpu/amdgpu_job.c, which names no device",
+            sample="[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx_0.0.0 timeout, signaled seq=123, emitted seq=125",
+            constants={"what": "ring-timeout"},
+        ),
+        _amd("soft-recovered", r"ring (?P<ring>\S+) timeout, but soft recovered", Nature.MEASUREMENT,
+             "amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 timeout, but soft recovered"),
+        _amd("reset", r"(?P<message>GPU reset begin!.*)", Nature.EFFECT,
+             "amdgpu 0000:c1:00.0: amdgpu: GPU reset begin!"),
+        _amd("reset-failed", r"(?P<message>GPU reset(?:\(\d+\))? failed|GPU reset end with ret = -\d+)", Nature.ERROR,
+             "amdgpu 0000:c1:00.0: amdgpu: GPU reset end with ret = -110"),
+    ),
+)  # fmt: skip
 
 
 _OLD_FALL = re.compile(rf"NVRM: The NVIDIA GPU ({_PCI})")
@@ -381,4 +440,4 @@ STORAGE = LineParser(
     ),
 )  # fmt: skip
 
-PARSERS = (NVIDIA, OFF_THE_BUS, MEMORY, NIC, HOST, STORAGE)
+PARSERS = (NVIDIA, AMD, OFF_THE_BUS, MEMORY, NIC, HOST, STORAGE)

@@ -4,11 +4,8 @@ A unit of work is a plain file, a chunk of a large one, a compressed file, or a 
 inputs are read in this process, since starting workers costs more than reading them.
 """
 
-import multiprocessing
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import BinaryIO
@@ -22,7 +19,6 @@ from diagnose.ingest.stream import CONTAINERS, peeked
 from diagnose.ingest.unwrap import encoding_of, recode
 from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading, SourceSummary
-from diagnose.parsers.base import Parser
 from diagnose.parsers.collect import Collector
 from diagnose.parsers.reader import Reader
 
@@ -124,34 +120,42 @@ def _run(
     _STATE.reader, _STATE.wants = reader, wants
     done = 0
     results: list[list[Part]] = [[] for _ in units]
-    if jobs == 1 or len(units) == 1 or total < WORTH_WORKERS:
+    if jobs == 1 or len(units) == 1 or total < WORTH_WORKERS or not hasattr(os, "fork"):
         for number, unit in enumerate(units):
             results[number] = _read_unit(unit)
             done += _weight(unit)
             if progress:
                 progress(min(done, total), total)
         return results
-    # Forked workers inherit the compiled literals; where forking is unsafe they are made anew.
-    method = "fork" if sys.platform == "linux" else "spawn"
-    with ProcessPoolExecutor(
-        min(jobs, len(units)),
-        mp_context=multiprocessing.get_context(method),
-        initializer=_start_worker,
-        initargs=(reader.parsers, wants) if method == "spawn" else (),
-    ) as pool:
-        batches = list(_batches(units))
+    batches = list(_batches(units))
+    for batch, read in _in_workers(batches, units, min(jobs, len(batches))):
+        for number, parts in zip(batch, read, strict=True):
+            results[number] = parts
+            done += _weight(units[number])
+        if progress:
+            progress(min(done, total), total)
+    return results
+
+
+def _in_workers(
+    batches: list[list[int]], units: list[Unit], jobs: int
+) -> Iterator[tuple[list[int], list[list[Part]]]]:
+    """Yield each batch with what worker processes read, as they finish."""
+    # Imported here: a snippet is read without them, and they cost as much as reading it.
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import get_context
+
+    # Forked workers have the reader as it is: rules cannot be sent through a pipe, and its
+    # literals, once compiled here, need not be compiled again.
+    _STATE.reader.matcher.places(b"")
+    with ProcessPoolExecutor(jobs, get_context("fork"), initializer=_start_worker) as pool:
         futures = {pool.submit(_read_batch, [units[n] for n in batch]): batch for batch in batches}
         try:
             for future in as_completed(futures):
-                for number, parts in zip(futures[future], future.result(), strict=True):
-                    results[number] = parts
-                    done += _weight(units[number])
-                if progress:
-                    progress(min(done, total), total)
+                yield futures[future], future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return results
 
 
 def _batches(units: list[Unit]) -> Iterator[list[int]]:
@@ -182,17 +186,15 @@ class _State:
 _STATE = _State()
 
 
-def _start_worker(
-    parsers: tuple[Parser, ...] = (), wants: Callable[[str], bool] | None = None
-) -> None:
+def _start_worker() -> None:
     Thread(target=_end_with_parent, daemon=True).start()
-    if wants is not None:
-        _STATE.reader, _STATE.wants = Reader(parsers), wants
 
 
 def _end_with_parent() -> None:
     """End this worker when its parent is gone, however that ended."""
-    parent = multiprocessing.parent_process()
+    from multiprocessing import parent_process
+
+    parent = parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)

@@ -120,6 +120,10 @@ class TestBlocks:
         data = b"[rank1]: BEGIN block\n  a\n  b\n[rank2]: other\n  c\n"
         assert [event["body"] for event in read(data).events()] == [["  a", "  b"]]
 
+    def test_a_line_end_of_two_bytes_is_no_empty_line(self):
+        (event,) = read(b"BEGIN block\r\n  a\r\n  b\r\nother\r\n").events()
+        assert (event["body"], event.end_line) == (["  a", "  b"], 3)
+
     def test_a_cut_off_record_is_noted(self):
         into = read(b"BEGIN block\nother\n")
         assert into.events() == []
