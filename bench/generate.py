@@ -19,7 +19,7 @@ from pathlib import Path
 GPUS = 8
 CHANNELS = 16
 REPEATS = 16
-"""Times that the channel lines of a communicator are repeated, so that few communicators fill a file."""
+"""Times that the channel lines of a communicator stand, so that few communicators fill a file."""
 
 STEPS = 20
 CALLS = 200
@@ -136,10 +136,11 @@ class Rank:
         lines = []
         for _ in range(CALLS):
             self.calls += 1
+            buffer = f"0x7f3a{self.calls << 9 & 0xFFFFFFFF:08x}"
             lines.append(
-                f"{info}AllReduce: opCount {self.calls:x} sendbuff 0x7f3a{self.calls << 9 & 0xFFFFFFFF:08x} "
-                f"recvbuff 0x7f3a{self.calls << 9 & 0xFFFFFFFF:08x} count 8388608 datatype 9 op 0 root 0 "
-                f"comm 0x55d0c81f2{self.device}40 [nranks={self.ranks}] stream 0x55d0c7a0b{self.device}10"
+                f"{info}AllReduce: opCount {self.calls:x} sendbuff {buffer} recvbuff {buffer} "
+                f"count 8388608 datatype 9 op 0 root 0 comm 0x55d0c81f2{self.device}40 "
+                f"[nranks={self.ranks}] stream 0x55d0c7a0b{self.device}10"
             )
         return "\n".join(lines) + "\n"
 

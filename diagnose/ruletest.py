@@ -8,8 +8,9 @@ from diagnose.api import Knowledge, run_sources
 from diagnose.engine.load import RuleSet, load_rules
 from diagnose.engine.reader import Reader
 from diagnose.engine.schema import Rule
-from diagnose.errors import NoInputError
+from diagnose.errors import NoInputError, RuleErrors
 from diagnose.ingest.source import Source
+from diagnose.lint import errors_of
 from diagnose.lint.cases import Case, Expectation, read_cases
 from diagnose.model.report import Finding, ReportData
 from diagnose.playbooks import load_playbooks
@@ -62,9 +63,13 @@ def load_knowledge(rules: Iterable[Path] = (), playbooks: Iterable[Path] = ()) -
     """Return rules with their tests, and playbooks.
 
     Raises:
-        RuleErrors: A file is wrong.
+        RuleErrors: A file is wrong; all mistakes of all files are in it.
     """
-    return Knowledge(load_rules(list(rules), with_tests=True), load_playbooks(list(playbooks)))
+    folders, books = list(rules), list(playbooks)
+    problems = errors_of(folders, books)
+    if problems:
+        raise RuleErrors(problems)
+    return Knowledge(load_rules(folders, with_tests=True), load_playbooks(books))
 
 
 def _number(path: tuple[str | int, ...]) -> int:
@@ -87,14 +92,24 @@ def _report(knowledge: Knowledge, case: Case) -> ReportData:
 def _failures(rule: Rule, case: Case, report: ReportData) -> list[str]:
     """Return what differs from the expectation; of several findings the best fitting counts."""
     findings = [finding for finding in report.findings if finding.id == rule.id]
+    failed = list(_failed_texts(rule, report))
     if not case.expect.fires:
-        return [f"expected no finding, found: {finding.title}" for finding in findings]
+        return [*failed, *(f"expected no finding, found: {finding.title}" for finding in findings)]
     if not findings:
-        others = ", ".join(finding.key for finding in report.findings) or "nothing"
-        return [f"expected a finding, found only: {others}"]
+        others = ", ".join(finding.key for finding in report.findings)
+        only = f"only {others}" if others else "none of any rule"
+        return [*failed, f"expected a finding, found {only}"]
     explained = {finding.key: finding.id for finding in report.findings}
     tried = [list(_differences(case.expect, finding, explained)) for finding in findings]
-    return min(tried, key=len)
+    return [*failed, *min(tried, key=len)]
+
+
+def _failed_texts(rule: Rule, report: ReportData) -> Iterator[str]:
+    """Yield why texts of the rule could not be filled, or its search was cut short."""
+    for note in report.inputs.truncated:
+        what = str(note["what"])
+        if note["file"] is None and what.startswith(f"{rule.id}: "):
+            yield f"failed while it ran: {what.removeprefix(f'{rule.id}: ')}"
 
 
 def _differences(expect: Expectation, finding: Finding, explained: dict[str, str]) -> Iterator[str]:

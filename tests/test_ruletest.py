@@ -3,7 +3,7 @@
 import pytest
 
 from diagnose.engine.reader import Reader
-from diagnose.errors import NoInputError
+from diagnose.errors import NoInputError, RuleErrors
 from diagnose.lint.cases import Case, Expectation, copied, read_cases
 from diagnose.model.report import Culprit, Evidence, Finding
 
@@ -165,9 +165,14 @@ def test_what_differs_is_said(ruletest, expect, failures, monkeypatch):
     assert judge(ruletest, monkeypatch, expect, FOUND) == failures
 
 
-def judge(ruletest, monkeypatch, expect, findings):
+def report_of(findings, notes=()):
+    truncated = [{"file": None, "what": note, "count": 1} for note in notes]
+    return Named(findings=findings, inputs=Named(truncated=truncated))
+
+
+def judge(ruletest, monkeypatch, expect, findings, notes=()):
     monkeypatch.setattr(
-        ruletest, "run_sources", lambda sources, knowledge: Named(findings=findings)
+        ruletest, "run_sources", lambda sources, knowledge: report_of(findings, notes)
     )
     monkeypatch.setattr(
         ruletest,
@@ -181,7 +186,18 @@ def judge(ruletest, monkeypatch, expect, findings):
 
 def test_a_rule_that_says_nothing(ruletest, monkeypatch):
     found = judge(ruletest, monkeypatch, Expectation(), [finding("late@2")])
-    assert found == ["expected a finding, found only: late@2"]
+    assert found == ["expected a finding, found only late@2"]
+    found = judge(ruletest, monkeypatch, Expectation(), [])
+    assert found == ["expected a finding, found none of any rule"]
+
+
+@pytest.mark.parametrize("fires", [True, False])
+def test_a_text_that_cannot_be_filled_fails_the_test(ruletest, monkeypatch, fires):
+    notes = ["slow: title: 'nope' is undefined", "slower: title: not this rule"]
+    found = judge(
+        ruletest, monkeypatch, Expectation(fires=fires), [finding()] if fires else [], notes
+    )
+    assert found == ["failed while it ran: title: 'nope' is undefined"]
 
 
 def test_an_explained_finding_names_what_explains_it(ruletest, monkeypatch):
@@ -197,7 +213,7 @@ def test_of_several_findings_the_best_fitting_counts(ruletest, monkeypatch):
 
 def test_empty_logs_are_logs(ruletest, monkeypatch):
     def nothing(sources, knowledge):
-        raise NoInputError("empty", Named(findings=[]))
+        raise NoInputError("empty", report_of([]))
 
     monkeypatch.setattr(ruletest, "run_sources", nothing)
     tests = ({"name": "t", "logs": {"a.log": ""}, "expect": {"fires": False}},)
@@ -210,3 +226,24 @@ def test_a_wrong_test_fails(ruletest):
     [outcome] = ruletest.run_tests(None, [Named(id="slow", tests=tests, file="slow.yaml")])
     assert outcome.test == "test 1"
     assert "expected true or false" in outcome.failures[0]
+
+
+RULE = """\
+id: our-rule
+title: Lease revoked
+cause: dataflow.storage-error
+match: {text: "lease of the cache revoked"}
+explanation: It was.
+playbook: nowhere-at-all
+tests:
+  - {name: a, logs: {a.log: "lease of the cache revoked"}, expect: {root: true}}
+"""
+
+
+def test_an_unknown_playbook_is_said_with_its_place_before_any_test_runs(ruletest, tmp_path):
+    (tmp_path / "our-rule.yaml").write_text(RULE)
+    with pytest.raises(RuleErrors) as caught:
+        ruletest.load_knowledge([tmp_path])
+    [problem] = caught.value.problems
+    assert (problem.line, problem.column) == (6, 11)
+    assert "there is no playbook 'nowhere-at-all'" in problem.message

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from diagnose.facts import checkpoints, comparison
+from diagnose.facts import checkpoints, collectives, comparison
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
 from diagnose.facts.points import Point, derived_event, runs_of, whole
@@ -32,6 +32,7 @@ DERIVED = (
     "train.scale_fall",
     "train.pipeline_bubble",
     *checkpoints.EVENTS,
+    *collectives.EVENTS,
     *comparison.EVENTS,
 )
 
@@ -100,6 +101,7 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
         *jumps(reading, attempts, by_file),
         *scale_falls(reading, attempts, by_file),
         *bubbles(reading),
+        *collectives.derive(reading.events),
         *comparison.derive(reading.events),
     ]
     if not found:

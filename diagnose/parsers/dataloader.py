@@ -170,8 +170,10 @@ FILES = LineParser(
     patterns=(
         _file("os.disk_full", rf"\[Errno (?P<errno>28|122)\] (?P<message>No space left on device|Disk quota exceeded){_QUOTED}",
               "errno ENOSPC and EDQUOT as CPython prints them", "OSError: [Errno 28] No space left on device: '/ckpt/shard-0.bin'"),
-        _file("os.disk_full", r"\[[Ee]rrno (?P<errno>28|122)\] (?P<message>Error writing .{0,200}|.{0,200}Detail: \[errno \d+\] .*)",
+        _file("os.disk_full", r"\[Errno (?P<errno>28|122)\] (?P<message>Error .*)",
               "errno ENOSPC and EDQUOT with the words of Arrow, cpp/src/arrow/util/io_util.cc", "OSError: [Errno 122] Error writing bytes to file. Detail: [errno 122] Disk quota exceeded"),
+        _file("os.disk_full", r"IOError: .{0,200}Detail: \[errno (?P<errno>28|122)\] (?P<message>.*)",
+              "Arrow itself, cpp/src/arrow/util/io_util.cc", "IOError: Error writing bytes to file. Detail: [errno 28] No space left on device"),
         _file("os.disk_full", r"(?P<message>No space left on device|Disk quota exceeded) \((?:os error )?(?P<errno>28|122)\)",
               "errno ENOSPC and EDQUOT as Rust and C++ print them", "SafetensorError: IoError: No space left on device (os error 28)"),
         _file("os.disk_full", r"^(?P<program>\S*(?:cp|tar|mv|rsync|dd|bash|tee|echo|git|sed|cat)): (?:.{0,200} )?'?(?P<path>/[^':]*)'?: (?P<message>No space left on device|Disk quota exceeded)$",
