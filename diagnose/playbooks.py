@@ -51,6 +51,9 @@ _LANGUAGE_KEYS: Mapping[str, Key] = {
 Bilingual = Mapping[str, str]
 """A template by language; ``en`` is always there."""
 
+_VALUE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_STATEMENT = re.compile(r"\{%.*?%\}", re.DOTALL)
+_OTHER_BRANCHES = re.compile(r"\{%-?\s*el(?:se|if)\b.*?\{%-?\s*endif\s*-?%\}", re.DOTALL)
 _GPU_INDEX = re.compile(r"gpu(\d+)")
 
 
@@ -251,6 +254,46 @@ def known_values(values: Mapping[str, Any]) -> dict[str, Any]:
     }
     extra = {name: _or_placeholder(name, value) for name, value in values.items()}
     return extra | standard
+
+
+def shown(text: str) -> str:
+    """Return a text as lists show it: with placeholders for all it names.
+
+    >>> shown("Look at {{ host }}: {{ event.path }}, {{ events | map(attribute='rank') | ranges }}")
+    'Look at <host>: <path>, <rank>'
+
+    Args:
+        text: A title of a playbook or rule.
+    """
+    try:
+        names = templates.unknown_names(text)
+        return templates.render(text, **{name: _Placeholder(f"<{name}>") for name in names})
+    except ValueError:  # a text that computes with what it names
+        first_branch = _OTHER_BRANCHES.sub("", text)
+        return _VALUE.sub(_named, _STATEMENT.sub("", first_branch))
+
+
+def _named(value: re.Match[str]) -> str:
+    named = re.search(r"[a-z_]+(?:\.[a-z_]+)*", value[1])
+    return f"<{named[0].rpartition('.')[2]}>" if named else "<value>"
+
+
+class _Placeholder(str):
+    """Stands for anything: its fields and members are placeholders as well."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        # Fields come before the methods of texts: event.count is no method here.
+        if name.startswith("_"):
+            return super().__getattribute__(name)
+        raise AttributeError(name)
+
+    def __getitem__(self, part: Any) -> "_Placeholder":
+        return _Placeholder(f"<{part}>") if isinstance(part, str) else self
+
+    def __iter__(self) -> Iterator["_Placeholder"]:  # type: ignore[override]
+        yield self
 
 
 def _or_placeholder(name: str, value: Any) -> Any:

@@ -10,7 +10,7 @@ from diagnose.engine.reader import Reader
 from diagnose.engine.schema import Rule
 from diagnose.errors import NoInputError, RuleErrors
 from diagnose.ingest.source import Source
-from diagnose.lint import errors_of
+from diagnose.lint import errors_of, without_playbook
 from diagnose.lint.cases import Case, Expectation, read_cases
 from diagnose.model.report import Finding, ReportData
 from diagnose.playbooks import load_playbooks
@@ -66,10 +66,12 @@ def load_knowledge(rules: Iterable[Path] = (), playbooks: Iterable[Path] = ()) -
         RuleErrors: A file is wrong; all mistakes of all files are in it.
     """
     folders, books = list(rules), list(playbooks)
-    problems = errors_of(folders, books)
-    if problems:
+    if problems := errors_of(folders, books):
         raise RuleErrors(problems)
-    return Knowledge(load_rules(folders, with_tests=True), load_playbooks(books))
+    knowledge = Knowledge(load_rules(folders, with_tests=True), load_playbooks(books))
+    if problems := without_playbook(knowledge.rules, set(knowledge.playbooks)):
+        raise RuleErrors(problems)
+    return knowledge
 
 
 def _number(path: tuple[str | int, ...]) -> int:

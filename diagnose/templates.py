@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateError, Undefined, nodes
+from jinja2 import StrictUndefined, Template, TemplateError, Undefined, meta, nodes
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.environment import TemplateExpression
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -120,6 +120,15 @@ def check_expression(text: str) -> None:
         _expression(text)
     except _FAILURES as error:
         raise ValueError(_reason(error)) from error
+
+
+def unknown_names(text: str) -> set[str]:
+    """Return the names that a text takes from outside.
+
+    Raises:
+        ValueError: It is not valid Jinja.
+    """
+    return set(meta.find_undeclared_variables(parse(text)))
 
 
 def ranges(numbers: object) -> str:
@@ -245,8 +254,24 @@ def _refused(tree: nodes.Template) -> Iterator[str]:
             called = node.node.attr if isinstance(node.node, nodes.Getattr) else None
             named = called or getattr(node.node, "name", "this")
             yield f"'{named}' cannot be called; methods that can: {', '.join(sorted(METHODS))}"
+        if isinstance(node, nodes.BinExpr) and (why := _never_computed(node)) is not None:
+            yield why
         if (name := _attribute(node)) is not None and name.startswith("_"):
             yield f"'{name}' cannot be reached; names of fields do not begin with '_'"
+
+
+def _never_computed(node: nodes.BinExpr) -> str | None:
+    """Return why an operation can never be carried out, where the text itself shows it."""
+    if node.operator not in _Environment.intercepted_binops:
+        return None
+    sides = [side.value if isinstance(side, nodes.Const) else 1 for side in (node.left, node.right)]
+    try:
+        _ENVIRONMENT.call_binop(None, node.operator, *sides)
+    except ValueError as error:
+        return _reason(error)
+    except (TypeError, ArithmeticError):
+        return None if node.operator == "+" else f"'{node.operator}' cannot work on this"
+    return None
 
 
 def _attribute(node: nodes.Node) -> str | None:

@@ -1,11 +1,11 @@
-"""Write what follows from rules and parsers: two reference pages and the screen in the README.
+"""Write what follows from rules, samples and parsers: reference pages, the screen in the README.
 
 ::
 
     python docs/generate.py
 
-writes ``docs/rules-reference.md`` and ``docs/parsers.md``, and the screen in the README. A test
-fails while they are stale.
+writes ``docs/rules-reference.md``, ``docs/parsers.md``, the lower part of ``docs/symptoms.md`` and
+the screen in the README. A test fails while they are stale.
 """
 
 import re
@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 INPUTS = ("event", "series", "fact", "env", "rule")
 """Keys of a condition that name what it looks at."""
 
+MARK = "<!-- what follows is written by docs/generate.py -->"
+
 KINDS = {
     "LineParser": "single lines",
     "BlockParser": "records of several lines",
@@ -41,6 +43,7 @@ def pages() -> dict[str, str]:
     return {
         "docs/rules-reference.md": rules_page(),
         "docs/parsers.md": parsers_page(),
+        "docs/symptoms.md": symptoms_page(),
         "README.md": readme(),
     }
 
@@ -101,6 +104,54 @@ def rules_page() -> str:
     ]
     lines += ["", "## Playbooks", "", *table(("Playbook", "Title", "Named by"), steps)]
     return "\n".join(lines) + "\n"
+
+
+def symptoms_page() -> str:
+    """Return the page of symptoms: its head as it stands, then what rules and samples give."""
+    head = (ROOT / "docs" / "symptoms.md").read_text(encoding="utf-8").partition(MARK)[0]
+    causes = {cause["id"]: cause for cause in load(ROOT / "rules" / "causes.yaml")}
+    rules = [load(path) for path in sorted(ROOT.glob("rules/*/*.yaml"))]
+    lines = [head + MARK, ""]
+    for number in range(1, 14):
+        of_it = [
+            rule
+            for rule in rules
+            if number in rule.get("symptoms", causes[rule["cause"]].get("symptoms", []))
+            and rule.get("role") != "context"
+        ]
+        rows = sorted(
+            (f"`{rule['cause']}`", f"`{rule['id']}`", *_first_steps(rule["playbook"]))
+            for rule in of_it
+        )
+        faults, healthy = _samples_of({rule["id"] for rule in of_it}, number)
+        lines += [f"## Symptom {number}", ""]
+        lines += table(("Cause", "Rule", "How to locate", "What to do"), rows)
+        lines += ["", f"Samples of it: {code(faults) or 'none'}. "]
+        lines += [f"Samples that only look like it: {code(healthy) or 'none'}.", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _first_steps(identifier: str) -> tuple[str, str]:
+    """Return how a playbook confirms first, and what it mends first, in words."""
+    playbook = load(ROOT / "playbooks" / f"{identifier}.yaml")
+    steps = (playbook.get(group) or [None] for group in ("confirm", "fix"))
+    texts = (first[0]["text"]["en"] if first[0] else "" for first in steps)
+    locate, mend = (re.sub(r"\s+", " ", title(text)) for text in texts)
+    return locate, mend
+
+
+def _samples_of(rules: set[str], number: int) -> tuple[list[str], list[str]]:
+    """Return the samples whose root is one of some rules, and those that only look like it."""
+    faults, healthy = [], []
+    for path in sorted(ROOT.glob("samples/*/*/expected.yaml")):
+        expected = load(path)
+        name = path.parent.relative_to(ROOT / "samples").as_posix()
+        roots = {one["id"] for one in expected.get("findings", []) if one["role"] == "root"}
+        if roots & rules:
+            faults.append(name)
+        if number in expected.get("looks_like", []):
+            healthy.append(name)
+    return faults, healthy
 
 
 def parsers_page() -> str:

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -148,7 +149,8 @@ def test_a_pipe_on_standard_input_is_not(api):
         (("logs", "--format", "yaml"), "json"),
         (("logs", "--fail-on", "bad"), "critical"),
         (("logs", "--jobs", "0"), "--jobs"),
-        (("logs", "--jobs", "many"), "--jobs"),
+        (("logs", "--jobs", "many"), "expected a whole number of at least 1, found 'many'"),
+        (("logs", "--jobs", "1.5"), "expected a whole number of at least 1, found '1.5'"),
         (("logs", "--since", "yesterday"), "2026-01-02T12:06:41"),
         (("logs", "--since", "2026-01-03", "--until", "2026-01-02"), "before --until"),
         (("logs", "--since", "2026-01-01", "--until", "2026-01-02T00:00Z"), "zone"),
@@ -248,6 +250,48 @@ def test_a_reader_that_goes_away_is_no_error():
     os.close(writing)
     assert process.communicate()[1] == b""
     assert process.returncode == 0
+
+
+def shell(words):
+    command = f"{sys.executable} -m diagnose {words}"
+    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize(
+    "words", ["schema report > /dev/full", "--help > /dev/full", "--version > /dev/full"]
+)
+def test_output_that_is_full_is_said_in_one_line(words):
+    status, said = shell(words)
+    assert status == 2
+    assert said.count("\n") == 1
+    assert "No space left" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("schema report >&-", "Error: standard output is closed; direct it to a file or a pipe\n"),
+        ("stdin <&-", "Error: standard input is closed; pipe a log into it or name a file\n"),
+        ("- <&-", "Error: standard input is closed; pipe a log into it or name a file\n"),
+    ],
+)
+def test_streams_that_are_closed(words, said):
+    assert shell(words) == (2, said)
+
+
+def test_messages_that_nobody_can_read_do_no_harm():
+    assert shell("README.md 2>&- >/dev/null") == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("option", "near"), [("--fromat", "--format"), ("--nope", None), ("--outptu", "--output")]
+)
+def test_only_likely_options_are_proposed(api, option, near):
+    said = call("logs", option).stderr
+    assert f"No such option '{option}'" in said
+    assert re.findall(r"Did you mean '(.*?)'", said) == ([near] if near else [])
 
 
 # ------------------------------------------------------------------ output
@@ -394,7 +438,9 @@ def test_settings_beside_the_logs_are_never_read(api, home):
     [
         ("fromat: json\n", "diagnose.yaml:1:1: unknown option 'fromat'; did you mean 'format'?"),
         ("lang: en\nformat: yaml\n", "diagnose.yaml:2:9: format: 'yaml' is not one of"),
-        ("jobs: 0\n", "diagnose.yaml:1:7: jobs: 0 is not in the range"),
+        ("jobs: 0\n", "diagnose.yaml:1:7: jobs: expected a whole number of at least 1, found '0'"),
+        ("lang: en\nlang: zh\n", "diagnose.yaml:2:1: the option 'lang' stands here a second time"),
+        ("lang: en\nformat: js\0on\n", "diagnose.yaml:2:11: not valid YAML: the character 0x00"),
         ("quiet: loud\n", "diagnose.yaml:1:8: quiet: 'loud' is not true or false"),
         ("since: soon\n", "diagnose.yaml:1:8: since: 'soon' is not a time"),
         ("rules: [a, nowhere]\n", "diagnose.yaml:1:8: rules: Directory"),
@@ -452,12 +498,29 @@ def test_help_tells_how_to_complete_words(home):
         (["--format", "json", "logs", "--l"], {"--lang"}),
         (["run", "--lang", ""], {"en", "zh"}),
         (["rule", "--verb"], {"--verbose"}),
+        (["--fo"], {"--format"}),
+        (["--he"], {"--help"}),
     ],
 )
 def test_words_are_completed(home, words, expected):
+    assert {item.value for item in completed(words) if item.type == "plain"} == expected
+
+
+def completed(words):
     completer = ShellComplete(main, {}, "diagnose", "_DIAGNOSE_COMPLETE")
-    found = completer.get_completions(words[:-1], words[-1])
-    assert {item.value for item in found} == expected
+    return completer.get_completions(words[:-1], words[-1])
+
+
+@pytest.mark.parametrize("words", [["mi"], ["logs", "mi"], ["run", "mi"], ["ru"]])
+def test_paths_are_completed(home, words):
+    assert [item.value for item in completed(words) if item.type == "file"] == words[-1:]
+
+
+def test_ids_are_completed(home):
+    rules = [item.value for item in completed(["rules", "show", "ib-p"])]
+    assert "ib-port-error" in rules
+    assert all(name.startswith("ib-p") for name in rules)
+    assert "ib-link-down" in [item.value for item in completed(["playbooks", "show", "ib"])]
 
 
 def test_help_loads_nothing_heavy():
@@ -545,3 +608,19 @@ def test_parsers_are_listed_with_a_sample(real):
     rows = json.loads(call("parsers", "list", "--format", "json").stdout)
     assert all(row["title"] for row in rows)
     assert "\x1b" not in call("parsers", "list").stdout
+
+
+@pytest.mark.parametrize("words", [("rules", "list"), ("playbooks", "list"), ("parsers", "list")])
+def test_lists_fit_the_page_and_show_no_templates(home, words):
+    lines = call(*words).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if words[0] != "parsers" and "{{" in line]
+    wide = call(*words, COLUMNS="120").stdout.splitlines()
+    assert max(map(len, wide)) <= 120
+    assert len(max(wide, key=len)) >= len(max(lines, key=len))
+
+
+def test_titles_of_lists_have_placeholders(home):
+    rows = json.loads(call("rules", "list", "--format", "json").stdout)
+    assert not [row["title"] for row in rows if "{{" in row["title"] or "{%" in row["title"]]
+    assert "on <host>" in call("playbooks", "list").stdout

@@ -48,6 +48,21 @@ def test_a_long_run_on_a_terminal_is_shown_and_the_bar_goes_away(clock, screen):
     assert drawn.endswith("\x1b[2K")
 
 
+def test_the_first_drawing_shows_how_far_it_is(clock, screen):
+    stream = screen(True)
+    with Bar(wanted=True) as bar:
+        clock[0] += 2
+        bar(1024, 4096)
+    assert "0/100 bytes" not in stream.getvalue()
+    assert "1.0/4.0 KiB" in stream.getvalue()
+
+
+def test_a_closed_error_stream_is_no_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    with Bar(wanted=True) as bar:
+        bar(1, 2)
+
+
 @pytest.mark.parametrize(
     ("terminal", "wanted", "seconds"), [(True, True, 0.9), (False, True, 9.0), (True, False, 9.0)]
 )

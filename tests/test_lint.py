@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.lint import lint
+from diagnose.engine.load import collect_rules
+from diagnose.lint import errors_of, lint, without_playbook
 from diagnose.lint.templating import unquoted
 from diagnose.model.event import Nature
 from diagnose.parsers.base import BlockParser, LineParser, Pattern
@@ -17,12 +18,22 @@ PARSERS = (
         patterns=(
             Pattern(
                 event="ib.port",
-                regex=r"port (?P<state>\w+) on (?P<host>\S+) stateful",
+                regex=r"port (?P<state>\w+) on (?P<host>\S+) stateful(?P<num> \d+)?",
                 nature=Nature.ERROR,
                 source="invented",
                 sample="port down on node-1 stateful",
                 constants={"kind": "port"},
+                types={"num": int},
                 fact="ib.state",
+            ),
+            Pattern(
+                event="job.framework",
+                regex=r"we run torch",
+                nature=Nature.SETTING,
+                source="invented",
+                sample="we run torch",
+                constants={"value": "torch"},
+                fact="job.framework",
             ),
             Pattern(
                 event="ib.retry",
@@ -39,6 +50,20 @@ PARSERS = (
                 sample="this usually means trouble",
             ),
         ),
+    ),
+    LineParser(
+        name="fixing",
+        title="Completed messages",
+        patterns=(
+            Pattern(
+                event="ib.fixed",
+                regex=r"fixed (?P<what>\w+)",
+                nature=Nature.ERROR,
+                source="invented",
+                sample="fixed it",
+            ),
+        ),
+        refine=lambda event, line: event.fields.update(added_here=1) or event,
     ),
     BlockParser(
         name="dump",
@@ -80,6 +105,11 @@ tests:
     logs: {a.log: "what if a port is down on node-1?"}
     expect: {fires: false}
 """
+
+
+def ours():
+    return RULE.replace("id: port-down", "id: our-rule").replace("Port of", "Our port of")
+
 
 PLAYBOOK = """\
 id: port-back
@@ -143,8 +173,24 @@ def test_a_sound_set_is_silent(tree):
         ("| length }}", "| lenght }}", "9:14: not a valid template"),
         ('hosts: "{{ event.host }}"', 'hosts: "{{ culprit.nics }}"', "nobody gives the value 'culprit'"),
         ('["cause:comms.timeout"]', '["cause:coms.*"]', "no cause matches 'cause:coms.*'"),
-        ('["cause:comms.timeout"]', "[port-donw]", "there is no rule 'port-donw'; did you mean 'port-down'?"),
-        ('["cause:comms.timeout"]', "[port-down]", "in a circle: port-down -> port-down"),
+        ('["cause:comms.timeout"]', "[port-donw]", "8:12: there is no rule 'port-donw'"),
+        ('["cause:comms.timeout"]', "[port-down]", "8:12: the rule explains itself"),
+        ("where: {state: down}", "where: {num: '12'}", "5:38: warning: 'num' is a number; take the quotes off '12'"),
+        ("where: {state: down}", "where: {num: [1, '12']}", "5:38: warning: 'num' is a number"),
+        ("{event: ib.port, where: {state: down}}", "{regex: error}", "5:16: warning: 'error' stands in healthy logs as well"),
+        ("{event: ib.port, where: {state: down}}", "{text: [failed, error]}", "5:15: warning: 'error' stands in healthy logs as well"),
+        ("{event: ib.port, where: {state: down}}", "{event: ib.fixed, where: {s" "at: down}}", "the event 'ib.fixed' (fixing) has no 's" "at'"),
+        ("{{ event.host }} lost", "{{ event.hst }} lost", "9:14: the event 'ib.port' (fabric) has no 'hst'; did you mean 'host'?"),
+        ("{{ event.host }} lost", "{{ events[0]['stat'] }} lost", "9:14: the event 'ib.port' (fabric) has no 'stat'; did you mean 'state'?"),
+        ("{{ event.host }} lost", "{{ events | map(attribute='stat') | list }} lost", "has no 'stat'; did you mean 'state'?"),
+        ("{{ event.host }} lost", "{{ events | selectattr('stat') | first }} lost", "has no 'stat'; did you mean 'state'?"),
+        ("{{ event.host }} lost", "{% include 'x' %} lost", "9:14: not a valid template: 'include' cannot be used here"),
+        ("{{ event.host }} lost", "{{ ''.__class__ }} lost", "9:14: not a valid template: '__class__' cannot be reached"),
+        ("{{ event.host }} lost", "{% for i in range(99999999) %}{% endfor %} lost", "9:14: not a valid template: 'range' cannot be called"),
+        ("{{ event.host }} lost", "{{ 'x' * 9999999999 }} lost", "9:14: not a valid template: '*' works on numbers only"),
+        ("{{ event.host }} lost", "{{ 9 ** 9999999999 }} lost", "9:14: not a valid template: '**' works on numbers of moderate size only"),
+        ("by: host", "by: host\napplies: {ncc: '>=2'}", "7:11: unknown key 'ncc'; did you mean 'nccl'?"),
+        ("by: host", "by: host\napplies: {framework: tocrh}", "7:22: no parser states job.framework 'tocrh'; did you mean 'torch'?"),
         ("playbook: port-back", "playbook: port-bakc", "10:11: there is no playbook 'port-bakc'; did you mean 'port-back'?"),
         ("by: host", 'by: host\napplies: {nccl: ">=2.28,<2.20"}', "no version satisfies '>=2.28,<2.20'"),
         ("level: high", "level: info", "4:8: a root of level 'info' is none"),
@@ -183,6 +229,33 @@ def test_fields_that_a_parser_does_not_declare_are_not_judged(tree):
         ),
     )
     assert tree.found() == []
+
+
+@pytest.mark.parametrize("name", ["what", "added_here", "host"])
+def test_fields_that_a_parser_adds_later_are_known(tree, name):
+    tree.write(
+        "rules/comms/port-down.yaml",
+        RULE.replace(
+            "{event: ib.port, where: {state: down}}", f"{{event: ib.fixed, where: {{{name}: 1}}}}"
+        ).replace("event.kind", f"event.{name}"),
+    )
+    assert tree.found() == []
+
+
+@pytest.mark.parametrize(
+    "match",
+    [
+        "{any: [{event: ib.port}, {event: ib.fixed}]}",
+        "{regex: 'kernel says (?P<kind>\\w+)'}",
+        "{rule: port-down}",
+        "{event: dump.record}",
+    ],
+)
+def test_fields_in_texts_that_may_be_there_are_let_pass(tree, match):
+    tree.write(
+        "team/our-rule.yaml", ours().replace("{event: ib.port, where: {state: down}}", match)
+    )
+    assert [line for line in tree.found(tree.team) if "has no" in line] == []
 
 
 @pytest.mark.parametrize("attribute", ["rank", "host", "count", "onset", "lasted"])
@@ -242,6 +315,7 @@ def test_two_rules_with_one_title(tree):
         ("ibstatus", "'rm -rf /tmp/x'", "6:14: the command loses data; its kind is not 'observe'"),
         ("sbatch --exclude", "scancel 1; sbatch --exclude", "10:14: the command stops work; its kind is not 'safe-change'"),
         ("join(', ') }} out", "length + 'x' }} out", "cannot be filled where nothing is known"),
+        ("id: port-back", "id: port-back\nid: port-back", "2:1: the key 'id' stands here a second time"),
         ("id: port-back", "id: port-back\nwhne: x", "2:1: unknown key 'whne'; did you mean 'when'?"),
     ],
 )  # fmt: skip
@@ -322,6 +396,59 @@ def test_a_suppression_that_has_expired(tree):
         "suppress:\n  - {rule: port-down, reason: tests, until: 2026-06-01, owner: sre}\n",
     )
     assert tree.found(tree.team) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rules: {port-down: {disable: yess}}\n", "1:30: expected true or false, found 'yess'"),
+        ("suppress: [{rule: port-down, reason: x, where: {hst: a}}]\n", "1:49: the event 'ib.port' (fabric) has no 'hst'; did you mean 'host'?"),
+        ("rules: {port-down: {title: '{{ nope }}'}}\n", "1:28: nobody gives the value 'nope'"),
+        ("rules: {port-down: {playbook: nope}}\n", "1:31: there is no playbook 'nope'"),
+        ("rules: {port-down: {match: {event: ib.prot}}}\n", "1:36: no parser emits the event 'ib.prot'"),
+        ("rules: {port-down: {explains: [nope]}}\n", "1:32: there is no rule 'nope'"),
+        ("suppress: []\nsuppress: []\n", "2:1: the key 'suppress' stands here a second time"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_overlay(tree, text, expected):
+    tree.write("team/overlay.yaml", text)
+    assert tree.found(tree.team)[0].startswith(f"team/overlay.yaml:{expected}")
+    assert str(errors_of([tree.team])[0]).startswith(f"{tree.team}/overlay.yaml:{expected}")
+
+
+def test_what_a_suppression_may_compare(tree):
+    where = "{host: a, rank: 1, nic: b, file: c, state: d, kind: e}"
+    tree.write("team/overlay.yaml", f"suppress: [{{rule: port-down, reason: x, where: {where}}}]\n")
+    assert tree.found(tree.team) == []
+
+
+def test_a_run_is_stopped_by_the_errors_of_the_folders_that_are_given(tree):
+    tree.write("rules/comms/port-down.yaml", RULE.replace("ib.port,", "ib.prot,"))
+    assert errors_of() == []
+    tree.write("team/our-rule.yaml", ours())
+    assert errors_of([tree.team]) == []
+    tree.write("team/our-rule.yaml", ours().replace("level: high", "level: high\nlevel: low"))
+    [problem] = errors_of([tree.team])
+    assert (problem.line, problem.column) == (5, 1)
+    tree.write("team/our-rule.yaml", ours().replace("{root: true,", "{rot: true,"))
+    [problem] = errors_of([tree.team])
+    assert "unknown key 'rot'" in problem.message
+
+
+def test_a_run_is_not_stopped_by_warnings_the_calendar_or_a_missing_translation(tree):
+    tree.write("team/our-rule.yaml", ours()[: ours().index("tests:")])
+    tree.write("team/overlay.yaml", "suppress: [{rule: port-down, reason: x, until: 2001-01-01}]\n")
+    (tree.root / "books").mkdir()
+    tree.write("books/port-back.yaml", PLAYBOOK.replace(", zh: 恢复端口}", "}"))
+    assert len(tree.found(tree.team, books=[tree.root / "books"])) >= 3
+    assert errors_of([tree.team], [tree.root / "books"]) == []
+
+
+def test_all_rules_without_a_playbook_are_found(tree):
+    [problem] = without_playbook(collect_rules(), {"other"})
+    assert str(problem) == (
+        "rules/comms/port-down.yaml:10:11: there is no playbook 'port-back'; known: other"
+    )
 
 
 def test_a_suppression_without_a_reason(tree):

@@ -2,7 +2,7 @@ import pytest
 
 from diagnose.errors import RuleErrors
 from diagnose.model.report import Culprit
-from diagnose.playbooks import fill, load_playbooks
+from diagnose.playbooks import fill, load_playbooks, shown
 
 GOOD = """\
 id: port-down
@@ -95,6 +95,29 @@ def test_values_of_the_rule_can_be_named(folder):
     assert filled.steps[1].text == "/ckpt the node"
     empty = fill(playbook["port-down"], {"culprit": Culprit(), "path": []})
     assert empty.steps[1].text == "<path> the node"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Look at {{ host }}", "Look at <host>"),
+        ("{{ culprit.hosts | hosts }} and {{ event.count }}", "<hosts> and <count>"),
+        ("{{ events | map(attribute='rank') | ranges }}", "<rank>"),
+        ("{{ work[-1].what }}", "<what>"),
+        ("{{ event.share * 100 }} %{% if event.host %} on {{ event.host }}{% else %}x{% endif %}", "<share> % on <host>"),
+        ("{{ event.seconds | duration }}", "<seconds>"),
+        ("{{ 3 * none }}", "<none>"),
+        ("plain", "plain"),
+    ],
+)  # fmt: skip
+def test_lists_show_placeholders(text, expected):
+    assert shown(text) == expected
+
+
+def test_a_key_that_stands_twice(folder):
+    assert mistakes(folder, GOOD.replace("confirm:", "when: {en: x}\nconfirm:")) == [
+        "port-down.yaml:4:1: the key 'when' stands here a second time"
+    ]
 
 
 def test_an_unknown_name_is_an_error_with_file_and_step(folder):

@@ -156,3 +156,17 @@ def test_an_empty_paste_says_so():
     with pytest.raises(NoInputError) as caught:
         api.run_text("")
     assert caught.value.report.verdict == "no-evidence"
+
+
+def test_each_symptom_has_a_sample_and_one_that_only_looks_like_it():
+    causes = api.load_knowledge().rules.causes
+    rules = api.load_knowledge().rules.rules
+    shown, mistaken = set(), set()
+    for sample in SAMPLES:
+        want = expected(sample)
+        mistaken.update(want.get("looks_like", []))
+        for finding in want.get("findings", []):
+            if finding["role"] == "root":
+                rule = rules[finding["id"]]
+                shown.update(rule.symptoms or causes[rule.cause].symptoms)
+    assert shown == mistaken == set(range(1, 14))

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from diagnose.templates import (
@@ -124,6 +126,29 @@ def test_an_expression_gives_a_list(text, value):
         "{{",
         "{% include 'x' %}",
         "{{ many }}{{ many }}",
+        "{{ 'x' * 9999999999 }}",
+        "{{ 9999999999 * ['x'] }}",
+        "{{ '%9999999999d' % 1 }}",
+        "{{ 9 ** 9999999999 }}",
+        "{{ 9.5 ** 9999 }}",
+        "{{ '{:9999999999}'.format(1) }}",
+        "{{ 'x'.ljust(9999999999) }}",
+        "{{ many ~ many }}",
+        "{{ many + many }}",
+        "{{ many | replace('x', many) }}",
+        "{{ range(9) | join(many * 9) }}",
+        "{% set a = 'x' %}" + "{% set a = a ~ a %}" * 60,
+        "{% set a = 'x' %}" + "{% set a = a + a %}" * 60,
+        "{% set a = [1] %}" + "{% set a = a + a %}" * 60,
+        "{% set a = 99 %}" + "{% set a = a * a %}" * 60,
+        "{% for a in many %}{% for b in many %}{% endfor %}{% endfor %}",
+        "{% for a in items recursive %}{% endfor %}",
+        "{% macro f() %}{% endmacro %}",
+        "{{ items.__class__ }}",
+        "{{ items['__class__'] }}",
+        "{{ items | map(attribute='__class__') | list }}{{ [1] | map(attribute='real') | list }}",
+        "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
+        "{{ " + "-" * 50000 + "1 }}",
     ],
 )
 def test_what_goes_wrong_is_one_kind_of_error(text):
@@ -139,6 +164,40 @@ def test_what_is_no_expression_is_refused(text):
         check_expression(text)
     with pytest.raises(ValueError, match=r"\S"):
         evaluate(text, a=1, b=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("{{ 2 ** 10 }} {{ 3 * 4.5 }} {{ 7 % 4 }} {{ 1 + 2 }}", "1024 13.5 3 3"),
+        ("{{ 'a' + 'b' }} {{ [1] + [2] }} {{ 'a' ~ 1 ~ nothing }}", "ab 1, 2 a1(unknown)"),
+        ("{{ 'a b'.split() | join('-') }} {{ 'Ab'.lower() }}", "a-b ab"),
+        ("{% for k, v in map.items() %}{{ k }}={{ v }} {% endfor %}", "a=1 b=2 "),
+        ("{{ map.a }} {{ map['b'] }} {{ map.get('c', 3) }}", "1 2 3"),
+        ("{% set x = 3 %}{% if x > 2 %}{{ x }}{% else %}no{% endif %}", "3"),
+        ("{{ 'aXa' | replace('X', '-') }}", "a-a"),
+    ],
+)
+def test_what_texts_may_do(text, shown):
+    assert render(text, map={"a": 1, "b": 2}, nothing=None) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{{ 'x' * 9999999999 }}", "'*' works on numbers only"),
+        ("{{ 'x' % 3 }}", "'%' works on numbers only"),
+        ("{{ event.op * 'x' }}", "'*' works on numbers only"),
+        ("{{ 9 ** 9999999999 }}", "'**' works on numbers of moderate size only"),
+        ("{% include 'x' %}", "'include' cannot be used here"),
+        ("{{ ''.__class__ }}", "'__class__' cannot be reached"),
+        ("{% for i in range(99999999) %}{% endfor %}", "'range' cannot be called"),
+        ("{{ event.op.center(9) }}", "'center' cannot be called"),
+    ],
+)
+def test_what_can_never_work_is_found_before_it_runs(text, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        check(text)
 
 
 def test_checking_does_not_need_values():

@@ -17,11 +17,11 @@ from diagnose.model.report import ReportData
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
 @run_options
 @click.pass_context
 def run(context: click.Context, /, paths: tuple[str, ...], **values: Any) -> None:
-    """Analyse logs: folders, files, archives, globs, remote URLs; - is standard input."""
+    """Analyse logs: folders, files, archives, globs; - is standard input."""
     options = _checked(RunOptions(**values), context)
     if "-" in paths:
         if len(paths) > 1:
@@ -55,9 +55,7 @@ def stdin(context: click.Context, /, **values: Any) -> None:
 
 
 def _analyse_stdin(options: RunOptions) -> int:
-    if reads_terminal():
-        click.echo("Paste the log, then press Ctrl-D", err=True)
-    data = sys.stdin.buffer.read()
+    data = _pasted()
 
     def analyse() -> ReportData:
         from diagnose import api
@@ -74,9 +72,27 @@ def _analyse_stdin(options: RunOptions) -> int:
     return _report(analyse, options)
 
 
+def _pasted() -> bytes:
+    """Return what is on standard input.
+
+    Raises:
+        UsageError: It is closed or cannot be read.
+    """
+    if sys.stdin is None:
+        raise UsageError("standard input is closed; pipe a log into it or name a file")
+    if reads_terminal():
+        click.echo("Paste the log, then press Ctrl-D", err=True)
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise UsageError(
+            f"standard input cannot be read: {error.strerror or error}; name the path instead"
+        ) from error
+
+
 def reads_terminal() -> bool:
     """Tell whether a person types the input."""
-    return sys.stdin.isatty()
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _report(analyse: Callable[[], ReportData], options: RunOptions) -> int:

@@ -1,6 +1,7 @@
 """``diagnose playbooks``, ``parsers`` and ``schema``: what there is, and in which shape."""
 
 import json
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,21 +9,27 @@ from typing import Any
 import click
 
 from diagnose.cli.options import list_format_option, playbooks_option
-from diagnose.cli.output import echo
+from diagnose.cli.output import columns, echo
 from diagnose.errors import Problem, RuleErrors, UsageError
 
 
-def listing(rows: list[dict[str, Any]], style: str, columns: tuple[str, ...]) -> None:
-    """Print rows, all of their keys as JSON or some of them as a table."""
+def listing(rows: list[dict[str, Any]], style: str, names: tuple[str, ...]) -> None:
+    """Print rows, all of their keys as JSON or some of them as a table as wide as the page."""
     if style == "json":
         echo(json.dumps(rows, ensure_ascii=False, indent=2) + "\n")
         return
-    widths = [max((len(str(row[name])) for row in rows), default=0) for name in columns]
+    widths = [max((len(str(row[name])) for row in rows), default=0) for name in names]
     lines = (
-        "  ".join(str(row[name]).ljust(width) for name, width in zip(columns, widths, strict=True))
+        "  ".join(str(row[name]).ljust(width) for name, width in zip(names, widths, strict=True))
         for row in rows
     )
-    echo("".join(f"{line.rstrip()}\n" for line in lines))
+    echo("".join(f"{cut(line.rstrip())}\n" for line in lines))
+
+
+def cut(line: str) -> str:
+    """Return a line that fits the page, with a mark where its end is left out."""
+    width = columns()
+    return line if len(line) <= width else line[: width - 2].rstrip() + " …"
 
 
 def unknown(kind: str, name: str, known: list[str]) -> UsageError:
@@ -42,17 +49,29 @@ def playbooks() -> None:
 @list_format_option
 def list_playbooks(playbooks: tuple[Path, ...], style: str) -> None:
     """List all playbooks."""
-    from diagnose.playbooks import load_playbooks
+    from diagnose.playbooks import load_playbooks, shown
 
     rows = [
-        {"id": one.id, "title": one.title["en"], "when": one.when["en"], "file": one.file}
+        {
+            "id": one.id,
+            "title": shown(one.title["en"]),
+            "when": shown(one.when["en"]),
+            "file": one.file,
+        }
         for one in load_playbooks(playbooks).values()
     ]
     listing(rows, style, ("id", "title"))
 
 
+def _playbook_ids(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    from diagnose.playbooks import playbook_texts
+
+    texts = playbook_texts(context.params.get("playbooks") or (), [])
+    return [name for text in texts if (name := Path(text.name).stem).startswith(begun)]
+
+
 @playbooks.command("show")
-@click.argument("identifier", metavar="ID")
+@click.argument("identifier", metavar="ID", shell_complete=_playbook_ids)
 @playbooks_option
 def show_playbook(identifier: str, playbooks: tuple[Path, ...]) -> None:
     """Print one playbook as it stands in its file."""
@@ -95,9 +114,11 @@ def list_parsers(style: str) -> None:
         listing(rows, style, ())
         return
     for row in rows:
-        echo(f"{row['name']} ({row['kind']}): {row['title']}\n")
-        for line in str(row["sample"]).strip("\n").split("\n")[:4]:
-            echo(f"    {visible(line)}\n")
+        head = f"{row['name']} ({row['kind']}): {row['title']}"
+        lines = textwrap.wrap(head, columns(), subsequent_indent="  ")
+        sample = str(row["sample"]).strip("\n").split("\n")[:4]
+        lines += [cut(f"    {visible(line)}") for line in sample]
+        echo("".join(f"{line.rstrip()}\n" for line in lines))
 
 
 @click.command()

@@ -2,20 +2,46 @@
 
 import difflib
 import re
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from diagnose.cli.output import discard_output
 from diagnose.errors import DiagnoseError, RuleErrors
 
 INTERRUPTED = 130
+
+NEAR = 0.75
+"""How like a word must be to be taken for a misspelling of another."""
 
 _PATH_LIKE = re.compile(r"[/\\.*?\[:]")
 
 
 class DefaultRun(click.Group):
     """A group whose command is ``run`` unless the first word is one of its commands."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the program; help that cannot be written ends with a message as well."""
+        try:
+            return super().main(*args, **options)
+        except OSError as error:
+            discard_output()
+            click.echo(f"Error: {error.strerror or error}", err=True)
+            sys.exit(DiagnoseError.exit_code)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return what the first word may be: a command, a path, or an option of ``run``."""
+        found = super().shell_complete(ctx, incomplete)
+        run = self.commands["run"]
+        if not incomplete.startswith("-"):
+            return [CompletionItem(incomplete, type="file"), *found]
+        known = {item.value for item in found}
+        more = run.shell_complete(click.Context(run), incomplete)
+        return [*found, *(item for item in more if item.value not in known)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the command first, so that options may stand before it or before the path."""
@@ -28,6 +54,9 @@ class DefaultRun(click.Group):
         """Run the command; mistakes of the user end with a message and their exit status."""
         try:
             return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            error.possibilities = _misspelled(error.option_name, error.possibilities or ())
+            raise
         except DiagnoseError as error:
             # Mistakes in files begin with the place, which editors and terminals make clickable.
             prefix = "" if isinstance(error, RuleErrors) else "Error: "
@@ -75,9 +104,16 @@ class DefaultRun(click.Group):
         """Stop at ``diagnose rule list``: it means a command, not a missing folder."""
         if _PATH_LIKE.search(word) or Path(word).exists():
             return
-        near = difflib.get_close_matches(word, self.commands, n=1, cutoff=0.75)
+        near = difflib.get_close_matches(word, self.commands, n=1, cutoff=NEAR)
         if near:
             raise click.UsageError(
                 f"There is no command and no file {word!r}. Did you mean {near[0]!r}? "
                 f"A path of that name is given as ./{word}."
             )
+
+
+def _misspelled(option: str, possible: Iterable[str]) -> list[str]:
+    """Return the options of which one is likely a misspelling; the dashes do not count."""
+    words = {name.lstrip("-"): name for name in possible}
+    near = difflib.get_close_matches(option.lstrip("-"), words, cutoff=NEAR)
+    return [words[name] for name in near]

@@ -30,6 +30,17 @@ def moment(value: str) -> str:
         raise click.BadParameter(message) from None
 
 
+def processes(value: str) -> int:
+    """Return a number of processes.
+
+    Raises:
+        click.BadParameter: It is not a whole number of at least 1.
+    """
+    if not value.strip().isdecimal() or int(value) < 1:
+        raise click.BadParameter(f"expected a whole number of at least 1, found {value!r}")
+    return int(value)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """What the options of a run say, as ``run_options`` declares them."""
@@ -108,7 +119,7 @@ def run_options(command: Command) -> Command:
         _option("until", type=moment, metavar="TIME", help="Leave out what is newer."),
         _option(
             "jobs",
-            type=click.IntRange(min=1),
+            type=processes,
             metavar="N",
             help="Processes to read with; one a core by default.",
         ),

@@ -15,6 +15,11 @@ WIDEST = 120
 """Columns; longer lines are hard to read."""
 
 
+def columns() -> int:
+    """Return how wide a page is: the terminal up to a limit, 80 where there is none."""
+    return min(shutil.get_terminal_size((80, 24)).columns, WIDEST)
+
+
 def rendered(report: ReportData, options: RunOptions) -> str:
     """Return the report in the format that is asked for."""
     if options.format == "json":
@@ -33,7 +38,7 @@ def rendered(report: ReportData, options: RunOptions) -> str:
         return one_line(report.summary) + "\n"
     return text.render(
         report,
-        width=min(shutil.get_terminal_size((80, 24)).columns, WIDEST),
+        width=columns(),
         color=_colored(options),
         verbose=options.verbose,
         lang=options.lang,
@@ -56,12 +61,30 @@ def deliver(text: str, target: Path | None) -> None:
 
 
 def echo(text: str) -> None:
-    """Write to standard output in UTF-8; a reader that has gone away is no error."""
+    """Write to standard output in UTF-8; a reader that has gone away is no error.
+
+    Raises:
+        UsageError: It is closed, or what it goes to is full.
+    """
+    if sys.stdout is None:
+        raise UsageError("standard output is closed; direct it to a file or a pipe")
     try:
         click.echo(text.encode("utf-8", "replace"), nl=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # What is still buffered would raise again when the interpreter closes the stream.
+        discard_output()
+    except OSError as error:
+        discard_output()
+        message = f"standard output cannot be written: {error.strerror or error}"
+        raise UsageError(message) from error
+
+
+def discard_output() -> None:
+    """Lead standard output nowhere.
+
+    What is still buffered would raise again when the interpreter closes the stream.
+    """
+    if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -83,7 +106,7 @@ def exit_status(report: ReportData, fail_on: Level) -> int:
 
 def writes_terminal() -> bool:
     """Tell whether a person looks at the output."""
-    return sys.stdout.isatty()
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def _colored(options: RunOptions) -> bool:

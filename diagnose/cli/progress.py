@@ -23,7 +23,7 @@ class Bar:
     """
 
     def __init__(self, *, wanted: bool) -> None:
-        self._wanted = wanted and sys.stderr.isatty()
+        self._wanted = wanted and sys.stderr is not None and sys.stderr.isatty()
         self._next = time.monotonic() + PATIENCE
         self._shown: tuple[Progress, TaskID] | None = None
 
@@ -46,13 +46,13 @@ class Bar:
             return
         self._next = now + PAUSE
         if self._shown is None:
-            self._shown = _start()
+            self._shown = _start(done, total)
         progress, task = self._shown
         progress.update(task, completed=done, total=total)
         progress.refresh()
 
 
-def _start() -> "tuple[Progress, TaskID]":
+def _start(done: int, total: int) -> "tuple[Progress, TaskID]":
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
@@ -64,6 +64,6 @@ def _start() -> "tuple[Progress, TaskID]":
         auto_refresh=False,
         transient=True,
     )
-    task = progress.add_task("read")
+    task = progress.add_task("read", completed=done, total=total)
     progress.start()
     return progress, task

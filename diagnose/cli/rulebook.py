@@ -28,6 +28,7 @@ def rules() -> None:
 def list_rules(rules: tuple[Path, ...], style: str) -> None:
     """List all rules with their cause and level."""
     from diagnose.engine.load import load_rules
+    from diagnose.playbooks import shown
 
     found = load_rules(rules)
     rows = [
@@ -37,18 +38,25 @@ def list_rules(rules: tuple[Path, ...], style: str) -> None:
             "cause": rule.cause,
             "level": rule.level,
             "role": rule.role,
-            "title": rule.title,
+            "title": shown(rule.title),
             "playbook": rule.playbook,
             "pack": rule.pack,
             "file": rule.file,
         }
         for rule in found.rules.values()
     ]
-    listing(rows, style, ("id", "cause", "level", "role"))
+    listing(rows, style, ("id", "level", "cause"))
+
+
+def _rule_ids(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    from diagnose.engine.load import collect_rules
+
+    found = collect_rules(context.params.get("rules") or ())
+    return [name for name in found.texts if name.startswith(begun)]
 
 
 @rules.command("show")
-@click.argument("identifier", metavar="ID")
+@click.argument("identifier", metavar="ID", shell_complete=_rule_ids)
 @rules_option
 def show_rule(identifier: str, rules: tuple[Path, ...]) -> None:
     """Print one rule as it stands in its file."""

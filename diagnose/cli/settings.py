@@ -47,6 +47,9 @@ def _read(path: Path, command: click.Command, problems: list[Problem]) -> dict[s
     except yaml.MarkedYAMLError as error:
         problems.append(_problem(path, error.problem_mark, f"not valid YAML: {error.problem}"))
         return {}
+    except yaml.reader.ReaderError as error:
+        problems.append(_unprintable(path, error))
+        return {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
     if node is None:
@@ -60,7 +63,13 @@ def _read(path: Path, command: click.Command, problems: list[Problem]) -> dict[s
         if isinstance(option, click.Option) and option.envvar
     }
     values = {}
+    seen: set[str] = set()
     for key, value in node.value:
+        if str(key.value) in seen:
+            message = f"the option {key.value!r} stands here a second time"
+            problems.append(_problem(path, key.start_mark, message))
+            continue
+        seen.add(str(key.value))
         option = options.get(str(key.value))
         if option is None:
             near = difflib.get_close_matches(str(key.value), options, n=1)
@@ -97,6 +106,14 @@ def _value(path: Path, option: click.Option, node: "yaml.Node") -> Any:
     elif not option.is_flag:
         value = str(value)
     return option.type_cast_value(click.Context(click.Command(NAME)), value)
+
+
+def _unprintable(path: Path, error: "yaml.reader.ReaderError") -> Problem:
+    from diagnose.engine.positions import unprintable_place
+
+    line, column = unprintable_place(path.read_text(encoding="utf-8"))
+    message = f"not valid YAML: the character {error.character:#04x} is not allowed"
+    return Problem(str(path), line, column, message)
 
 
 def _problem(path: Path, mark: "yaml.Mark | None", message: str) -> Problem:

@@ -9,7 +9,8 @@ from diagnose.facts.clock import Clocks
 from diagnose.facts.job import JobModel, build_job
 from diagnose.facts.moments import align_attempts, barriers, file_clocks, log_ends
 from diagnose.facts.progress import Progress
-from diagnose.facts.training import derive
+from diagnose.facts.training import derive, insert
+from diagnose.facts.waiting import mark_open_work, silent_ranks
 from diagnose.model.event import Clock, Event, Fact, Points
 from diagnose.model.reading import Reading
 
@@ -189,7 +190,9 @@ def build(reading: Reading) -> Case:
     align_attempts(reading, attempts, clocks, by_file)
     derive(reading, attempts, clocks, by_file)
     job.ends = log_ends(reading, clocks, by_file, job.host_of)
+    insert(reading, list(silent_ranks(reading, job)))
     progress = Progress(reading, attempts, clocks, by_file)
+    mark_open_work(reading.events, progress, job.report.world_size)
     last = progress.last_step()
     if last is not None and last.step is not None:
         time = clocks.iso(last.time, last.clock)

@@ -61,6 +61,8 @@ def _knows_group(event: Event) -> bool:
 
 def _odd_ones(members: dict[int, Event]) -> Iterator[Event]:
     calls = {rank: _call(event) for rank, event in members.items()}
+    if any(size is None and op in EQUAL_SIZES for op, size in calls.values()):
+        calls = {rank: (op, None) for rank, (op, _) in calls.items()}  # a line was cut off
     counts = Counter(calls.values())
     if len(counts) == 1:
         return
@@ -83,6 +85,7 @@ def _call(event: Event) -> Call:
 def _event(event: Event, usual: Call, counts: Counter[Call]) -> Event:
     op, numel = event.fields["op"], event.fields.get("numel_in")
     fields: dict[str, Value] = {
+        **{name: event.fields[name] for name in ("timeout", "lasted") if name in event.fields},
         "op": op,
         "seq": event.fields["seq"],
         "numel": numel,
@@ -92,6 +95,4 @@ def _event(event: Event, usual: Call, counts: Counter[Call]) -> Event:
         "differs": "operation" if op != usual[0] else "size",
         "calls": [f"{one} of {size}" if size is not None else str(one) for one, size in counts],
     }
-    return replace(
-        event, name=EVENTS[0], nature=Nature.MEASUREMENT, fields=fields, fact=None
-    )
+    return replace(event, name=EVENTS[0], nature=Nature.MEASUREMENT, fields=fields, fact=None)

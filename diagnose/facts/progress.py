@@ -1,11 +1,14 @@
 """What shows that the job still worked: completed steps, and records that say so.
 
-An error that progress follows is history. Of each writer and attempt only the last mark counts, by
-stamp and by line.
+An error that progress follows is history. A rank is cleared by its own progress. That of its peers
+clears it only where it goes on well past the error: ranks that train together still print the step
+that was in flight, and no further one, when one of them has failed. Of each writer and attempt the
+last marks count, by stamp and by line.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from diagnose.facts.attempts import Attempts, step_counters
@@ -20,10 +23,25 @@ failed also comes up, saves and exits; nor is a link that came back.
 
 ENDS = frozenset({"train.exit"})
 
+SUCCESS = frozenset({"done", "duration", "iteration"})
+"""Reasons of an end that training reaches only when it went well."""
+
+UNNUMBERED = ("loss", "epoch", "grad_norm", "step_time")
+"""Metrics of one training record each, for programs that print no step beside them."""
+
+KILLS = frozenset({"kernel.oom_kill"})
+"""Ends of a process that somebody else reports: what others print behind them is not its work."""
+
+WELL_PAST = 2
+"""Distinct later steps of the peers: the one in flight, and one that needs every rank."""
+
+FAR_PAST = 5
+"""Distinct later steps after which not even a later failure of the job belongs to the error."""
+
 
 @dataclass(slots=True)
 class Mark:
-    """The last sign of progress of one writer in one attempt.
+    """One of the last signs of progress of one writer in one attempt.
 
     Args:
         file: Where it stands.
@@ -31,7 +49,7 @@ class Mark:
         attempt: Of which attempt.
         line: Last line that shows progress.
         instant: Last stamp that does.
-        step: Last completed step.
+        step: Last completed step, None where the writer counts none.
         time: Stamp of that step.
         clock: What ``time`` is measured against.
     """
@@ -64,30 +82,68 @@ class Progress:
         file_clocks: dict[str, Clock],
     ) -> None:
         self._clocks = clocks
+        self._events = reading.events
         self.marks = [*_event_marks(reading.events, clocks)]
-        for points in step_counters(reading.points):
+        for points in _counters(reading.points):
             clock = file_clocks.get(points.file, Clock.NONE)
-            self.marks.extend(_step_marks(points, attempts, clocks, clock))
+            self.marks.extend(_series_marks(points, attempts, clocks, clock))
+        self._successes = [
+            _mark(event, clocks)
+            for event in reading.events
+            if event.name in ENDS and event.fields.get("reason") in SUCCESS
+        ]
 
     def after(self, event: Event, by: Literal["rank", "job"] = "rank") -> bool | None:
         """Return whether progress followed an event in the same or a later attempt.
 
         Args:
             event: The event.
-            by: ``rank`` asks the rank's own progress where any of it is known, else the job's.
+            by: ``rank`` asks the rank's own progress where any of it is known, else whether the
+                job's went on well past the event; ``job`` asks any.
 
         Returns:
             None where no progress is known or nothing tells which came first.
         """
-        marks = self.marks
-        if by == "rank" and event.rank is not None:
-            marks = [mark for mark in marks if mark.rank == event.rank] or marks
-        answers = [self._follows(mark, event) for mark in marks if mark.attempt >= event.attempt]
-        if True in answers:
+        if any(self._follows(end, event) for end in self._successes):
             return True
+        own = [mark for mark in self.marks if mark.rank == event.rank]
+        of_one = (by == "rank" and event.rank is not None) or event.name in KILLS
+        marks = own if of_one and event.rank is not None and own else self.marks
+        later = [mark for mark in marks if mark.attempt >= event.attempt]
+        answers = [self._follows(mark, event) for mark in later]
+        following = [mark for mark, follows in zip(later, answers, strict=True) if follows]
+        if following:
+            return not of_one or marks is own or self._went_on(event, following)
         if marks and not answers:
             return False
         return None if None in answers or not answers else False
+
+    def _went_on(self, event: Event, following: list[Mark]) -> bool:
+        """Return whether the progress of others shows that an event of one rank was overcome."""
+        if any(mark.attempt > event.attempt for mark in following):
+            return True
+        steps = {mark.step for mark in following if mark.step is not None}
+        records: dict[tuple[str, int | None], int] = {}
+        for mark in following:
+            if mark.step is None:
+                writer = mark.file, mark.rank
+                records[writer] = records.get(writer, 0) + 1
+        count = max(len(steps), *records.values(), 0)
+        if count >= FAR_PAST:
+            return True
+        return count >= WELL_PAST and event.attempt not in self._failed
+
+    @cached_property
+    def _failed(self) -> set[int]:
+        """The attempts in which an error stands that no progress follows."""
+        found: set[int] = set()
+        for event in reversed(self._events):
+            if event.nature not in (Nature.ERROR, Nature.EFFECT) or event.attempt in found:
+                continue
+            current = (mark for mark in self.marks if mark.attempt >= event.attempt)
+            if not any(self._follows(mark, event) for mark in current):
+                found.add(event.attempt)
+        return found
 
     def last_step(self) -> Mark | None:
         """Return the last step that the whole job completed, in its newest attempt with steps.
@@ -121,34 +177,71 @@ class Progress:
 
 
 def _event_marks(events: Iterable[Event], clocks: Clocks) -> Iterator[Mark]:
-    marks: dict[tuple[str, int | None, int], Mark] = {}
+    marks: dict[tuple[str, int | None, int], list[Mark]] = {}
     for event in events:
         if event.nature is not Nature.PROGRESS or event.name in ENDS:
             continue
         if not event.name.startswith(WORK):
             continue
-        key = (event.file, event.rank, event.attempt)
-        mark = marks.setdefault(key, Mark(*key, event.end_line, None))
-        mark.line = max(mark.line, event.end_line)
-        mark.instant = _later(mark.instant, clocks.of(event))
-    return iter(marks.values())
+        mark = _mark(event, clocks)
+        known = marks.setdefault((mark.file, mark.rank, mark.attempt), [])
+        if known:
+            mark.line = max(mark.line, known[-1].line)
+            mark.instant = _later(known[-1].instant, mark.instant)
+        known.append(mark)
+        del known[:-FAR_PAST]
+    for known in marks.values():
+        yield from known
 
 
-def _step_marks(points: Points, attempts: Attempts, clocks: Clocks, clock: Clock) -> Iterator[Mark]:
-    marks: dict[int, Mark] = {}
+def _mark(event: Event, clocks: Clocks) -> Mark:
+    return Mark(event.file, event.rank, event.attempt, event.end_line, clocks.of(event))
+
+
+def _counters(series: list[Points]) -> list[Points]:
+    """Return one series of each writer: its step counter, else the records it prints."""
+    counters = step_counters(series)
+    counted = {_writer(points) for points in counters}
+    records: dict[tuple[str, int | None, str | None, int], Points] = {}
+    for points in series:
+        writer = _writer(points)
+        if points.metric not in UNNUMBERED or writer in counted:
+            continue
+        known = records.get(writer)
+        if known is None or len(points.lines) > len(known.lines):
+            records[writer] = points
+    return [*counters, *records.values()]
+
+
+def _writer(points: Points) -> tuple[str, int | None, str | None, int]:
+    return points.file, points.rank, points.host, points.attempt
+
+
+def _series_marks(
+    points: Points, attempts: Attempts, clocks: Clocks, clock: Clock
+) -> Iterator[Mark]:
+    """Yield the last marks of each attempt; the last one holds its highest step."""
+    numbered = any(step == step for step in points.steps)
+    marks: dict[int, list[Mark]] = {}
     for step, time, line in zip(points.steps, points.times, points.lines, strict=True):
-        if step != step:
+        if numbered and step != step:
             continue
         attempt = attempts.at(points.file, line, points.attempt)
-        mark = marks.get(attempt)
-        if mark is None:
-            mark = marks[attempt] = Mark(points.file, points.rank, attempt, line, None)
-        mark.line = max(mark.line, line)
-        if mark.step is None or step >= mark.step:
-            mark.step, mark.time, mark.clock = step, time, clock
-    for mark in marks.values():
-        mark.instant = clocks.instant(mark.time, mark.clock, host=points.host, file=points.file)
-    return iter(marks.values())
+        known = marks.setdefault(attempt, [])
+        mark = Mark(points.file, points.rank, attempt, line, None, time=time, clock=clock)
+        if numbered:
+            mark.step = step
+        if known:
+            mark.line = max(line, known[-1].line)
+            highest = known[-1].step
+            if highest is not None and step < highest:
+                mark.step, mark.time = highest, known[-1].time
+        known.append(mark)
+        del known[:-FAR_PAST]
+    for known in marks.values():
+        for mark in known:
+            mark.instant = clocks.instant(mark.time, mark.clock, host=points.host, file=points.file)
+            yield mark
 
 
 def _later(known: Instant | None, found: Instant | None) -> Instant | None:

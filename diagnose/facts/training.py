@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from diagnose.facts import checkpoints, collectives, comparison
+from diagnose.facts import checkpoints, collectives, comparison, waiting
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
 from diagnose.facts.points import Point, derived_event, runs_of, whole
@@ -34,6 +34,7 @@ DERIVED = (
     *checkpoints.EVENTS,
     *collectives.EVENTS,
     *comparison.EVENTS,
+    *waiting.EVENTS,
 )
 
 SIGMA = 1.4826
@@ -104,10 +105,15 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
         *collectives.derive(reading.events),
         *comparison.derive(reading.events),
     ]
-    if not found:
-        return
     for event in found:
         event.attempt = attempts.at(event.file, event.line, event.attempt)
+    insert(reading, found)
+
+
+def insert(reading: Reading, found: list[Event]) -> None:
+    """Add derived events to a reading, in the order of sources and lines."""
+    if not found:
+        return
     place = {source.name: number for number, source in enumerate(reading.sources)}
     reading.events.extend(found)
     reading.events.sort(key=lambda one: (place.get(one.file, len(place)), one.file, one.line))

@@ -7,14 +7,18 @@ others and says why when it is opened, so that one bad member never costs the re
 import io
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from diagnose.errors import Unreadable
+from diagnose.ingest.frames import DEFLATE, FrameReader
+from diagnose.ingest.holes import behind_nulls
 from diagnose.ingest.sniff import zip_kind
 from diagnose.ingest.source import Source
 from diagnose.ingest.stream import (
+    CHUNK,
     CONTAINERS,
     READ_ERRORS,
     Budget,
@@ -26,6 +30,7 @@ from diagnose.ingest.stream import (
     reason_of,
     unpacked,
 )
+from diagnose.ingest.tarball import tar_members
 
 MAX_MEMBERS = 100_000
 """Members of one archive, nested ones included."""
@@ -36,8 +41,8 @@ MAX_DEPTH = 2
 MAX_NESTED_ZIP = 256 << 20
 """Bytes of a zip inside an archive; its index stands at its end, so it is held in memory."""
 
-MEMBER_CHUNK = 4 << 10
-"""Bytes asked of a member at a time: what the tar reader loses where the archive is cut off."""
+ZIP_HEADER = 30
+"""Bytes in front of the name of a member; its last two numbers are the lengths that follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ def _archive(
     try:
         yield from inner
     except READ_ERRORS as error:
-        raise Unreadable(f"archive breaks off: {reason_of(error)}") from error
+        raise Unreadable(reason_of(error)) from error
 
 
 def _tar(raw: BinaryIO, name: str, depth: int, walk: _Walk) -> Iterator[Member]:
@@ -107,16 +112,13 @@ def _tar(raw: BinaryIO, name: str, depth: int, walk: _Walk) -> Iterator[Member]:
     codec = codec_of(head)
     if codec is not None and codec not in CONTAINERS:
         stream = unpacked(stream, codec, walk.budget)
-    with tarfile.open(fileobj=stream, mode="r|") as archive:
-        for info in archive:
-            walk.count()
-            # The list of members is kept for random access, which a stream has not.
-            archive.members.clear()  # type: ignore[attr-defined]
-            if info.isdir():
-                continue
-            reason = _refusal(info.name) or _special(info)
-            content = None if reason else archive.extractfile(info)
-            yield from _member(content, f"{name}!{info.name}", info.size, reason, depth, walk)
+    for info, content in tar_members(stream):
+        walk.count()
+        if info.isdir():
+            continue
+        reason = _refusal(info.name) or _special(info)
+        full = f"{name}!{info.name}"
+        yield from _member(None if reason else content, full, info.size, reason, depth, walk)
 
 
 def _zip(raw: BinaryIO, name: str, depth: int, walk: _Walk) -> Iterator[Member]:
@@ -131,11 +133,46 @@ def _zip(raw: BinaryIO, name: str, depth: int, walk: _Walk) -> Iterator[Member]:
             content = None
             if reason is None:
                 try:
-                    content = archive.open(info)
+                    content = _zip_content(raw, archive, info)
                 except (*READ_ERRORS, NotImplementedError) as error:
                     reason = reason_of(error)
             full = f"{name}!{info.filename}"
             yield from _member(content, full, info.file_size, reason, depth, walk)
+
+
+def _zip_content(raw: BinaryIO, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Readable:
+    content = cast(Readable, archive.open(info))
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return content
+    # The library's reader gives nothing of what it has read when it meets damage.
+    content.close()
+    raw.seek(info.header_offset)
+    header = raw.read(ZIP_HEADER)
+    lengths = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+    raw.seek(info.header_offset + ZIP_HEADER + lengths)
+    stored: Readable = Stream(cast(Readable, raw), limit=info.compress_size)
+    if info.compress_type == zipfile.ZIP_DEFLATED:
+        stored = FrameReader(cast(BinaryIO, stored), DEFLATE)
+    return _Checked(stored, info.CRC)
+
+
+class _Checked:
+    """A member of a zip; a wrong checksum is told behind its last byte."""
+
+    def __init__(self, inner: Readable, expected: int) -> None:
+        self._inner = inner
+        self._expected = expected
+        self._sum = 0
+
+    def read1(self, size: int = CHUNK, /) -> bytes:
+        part = self._inner.read1(size)
+        if not part and size and self._sum != self._expected:
+            raise zipfile.BadZipFile("Bad CRC-32")
+        self._sum = zlib.crc32(part, self._sum)
+        return part
+
+    def close(self) -> None:
+        """Leave the archive open for the next member."""
 
 
 def _member(
@@ -145,7 +182,7 @@ def _member(
         yield Member(name, size, reason=reason or "not a regular file")
         return
     try:
-        guarded = Stream(cast(Readable, content), budget=walk.budget, chunk=MEMBER_CHUNK)
+        guarded = Stream(cast(Readable, content), budget=walk.budget)
         head, stream = peeked(cast(BinaryIO, guarded))
         codec = codec_of(head)
         if codec is not None and codec not in CONTAINERS:
@@ -157,7 +194,7 @@ def _member(
         yield Member(name, size, reason=str(error))
         return
     if codec is None:
-        yield Member(name, size, stream)
+        yield Member(name, size, behind_nulls(stream, name))
     elif depth >= MAX_DEPTH:
         yield Member(name, size, reason="an archive nested too deep; unpack it and run again")
     else:

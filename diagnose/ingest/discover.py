@@ -1,20 +1,25 @@
 """From the paths a user gives to the inputs to read, in the order of their names."""
 
+import errno
 import glob
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from diagnose.errors import Unreadable
-from diagnose.ingest.paste import unique
+from diagnose.ingest.holes import FEWEST, leading_nulls
+from diagnose.ingest.paste import split, unique
+from diagnose.ingest.pipe import MAX_BYTES, flows, read_pipe
 from diagnose.ingest.sniff import binary_reason, zip_kind
 from diagnose.ingest.source import Entry, Source
 from diagnose.ingest.stream import CONTAINERS, HEAD, Codec, codec_of, is_packed_tar, reason_of
 
 MAX_FILES = 200_000
 """Files taken from one folder; a checkpoint tree on shared storage may hold millions."""
+
+ELSEWHERE = "a link to a folder elsewhere; name it as a path of its own to have it read"
 
 ENTRY_HEAD = 64
 ENTRY_TAIL = 128
@@ -75,7 +80,8 @@ def discover(paths: Sequence[str], wants: Callable[[str], bool] = _nothing) -> D
     """Return the inputs below paths: folders, files, and patterns where no such path exists.
 
     Hidden files and folders inside a folder are left out in silence, unless they are wanted;
-    nothing is read twice; a path at which nothing is goes to ``skipped`` and ``missing``.
+    nothing is read twice; a path at which nothing is goes to ``skipped`` and ``missing``. A pipe is
+    read to its end if the user gave it by name, and never otherwise.
 
     Args:
         paths: As the user gave them.
@@ -89,6 +95,8 @@ def discover(paths: Sequence[str], wants: Callable[[str], bool] = _nothing) -> D
         if Path(path).is_dir():
             label = unique(shown, taken)
             _folder(path, label, f"{label}/" if len(places) > 1 else "", search)
+        elif path in paths and flows(path):
+            _pipe(path, shown, taken, search)
         else:
             _file(_Found(path, unique(shown, taken)), "", None, search)
     search.found.sources.sort(key=lambda source: source.name)
@@ -118,6 +126,21 @@ def _fixed_folder(pattern: str) -> str:
 
 def _last_name(path: str) -> str:
     return Path(path).name or Path(path).resolve().name or "/"
+
+
+def _pipe(path: str, shown: str, taken: set[str], search: _Search) -> None:
+    try:
+        data, whole = read_pipe(path)
+    except OSError as error:
+        search.skip(unique(shown, taken), reason_of(error))
+        return
+    except Unreadable as error:
+        search.skip(unique(shown, taken), str(error))
+        return
+    if not whole:
+        search.skip(shown, f"gave over {MAX_BYTES >> 20} MiB; only that much of it was read")
+    for source in split(data, shown):
+        search.found.sources.append(replace(source, name=unique(source.name, taken)))
 
 
 def _folder(path: str, label: str, prefix: str, search: _Search) -> None:
@@ -150,10 +173,12 @@ def _walk(path: str, below: str, root: str, wants: Callable[[str], bool]) -> Ite
             continue
         elif not item.is_symlink():
             yield _Found(item.path, name)
+        elif _leads_up(item.path, path):
+            yield _Found(item.path, name, "a link to a folder that it is in")
         elif _is_below(item.path, root):
             continue
         elif _leads_to_folder(item.path):
-            yield _Found(item.path, name, "a link to a folder elsewhere")
+            yield _Found(item.path, name, ELSEWHERE)
         else:
             yield _Found(item.path, name)
 
@@ -163,6 +188,12 @@ def _leads_to_folder(path: str) -> bool:
         return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116
     except OSError:
         return False
+
+
+def _leads_up(path: str, folder: str) -> bool:
+    """Return whether a link leads to the folder it is in or to one above that."""
+    target = os.path.realpath(path)
+    return f"{os.path.realpath(folder)}/".startswith(f"{target.rstrip('/')}/")
 
 
 def _is_below(path: str, root: str) -> bool:
@@ -200,7 +231,18 @@ def _file(found: _Found, prefix: str, folder: Folder | None, search: _Search) ->
         folder.entries.append(Entry(found.name, size, head[:ENTRY_HEAD], tail))
         if binary:
             return
-    search.found.sources.append(Source(name, found.path, size, _codec(found, head)))
+    codec = _codec(found, head)
+    skip = _nulls(found.path, size, head) if codec is None else 0
+    search.found.sources.append(Source(name, found.path, size - skip, codec, skip=skip))
+
+
+def _nulls(path: str, size: int, head: bytes) -> int:
+    if len(head) < FEWEST or head.strip(b"\x00"):
+        return 0
+    try:
+        return leading_nulls(path, size)
+    except OSError:
+        return 0
 
 
 def _look(path: str, search: _Search) -> tuple[int, bytes, int]:
@@ -220,7 +262,8 @@ def _look(path: str, search: _Search) -> tuple[int, bytes, int]:
         broken = os.path.lexists(path)
         raise Unreadable("a link to nothing" if broken else reason_of(error)) from error
     except OSError as error:
-        raise Unreadable(reason_of(error)) from error
+        loops = error.errno == errno.ELOOP
+        raise Unreadable("a link to itself" if loops else reason_of(error)) from error
     return status.st_size, head, max(0, status.st_size - ENTRY_TAIL)
 
 

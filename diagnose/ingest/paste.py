@@ -3,6 +3,7 @@
 import io
 import re
 
+from diagnose.ingest.holes import FEWEST
 from diagnose.ingest.source import Source
 from diagnose.ingest.stream import CONTAINERS, HEAD, Codec, codec_of, is_packed_tar
 
@@ -22,6 +23,8 @@ def split(data: bytes, name: str = "<stdin>") -> list[Source]:
         data: The text; compressed bytes are one source as they are.
         name: For what stands before the first heading.
     """
+    if len(data) >= FEWEST and not data[:FEWEST].strip(b"\x00"):
+        data = data.lstrip(b"\x00") or data
     codec = codec_of(data[:HEAD])
     headings = [] if codec is not None else list(HEADING.finditer(data))
     if codec is not None and codec not in CONTAINERS and is_packed_tar(io.BytesIO(data), codec):

@@ -58,6 +58,9 @@ ACTOR = re.compile(
 )
 STREAM = re.compile(r"<(?:(stdout|stderr|stddiag)>: ?|\d{1,3}>(?=\[ *\d))")
 HARNESS = re.compile(r"[\w.-]+ \[(stdout|stderr)\] ")
+KERNEL_HOST = re.compile(r"([A-Za-z0-9][\w.-]{1,80}) kernel: ")
+QUOTE = re.compile(r"(?:> ){1,8}(?= *[^\s>&/.~$])|(?:> ){0,7}> ?$")
+"""Marks of a quoted mail or issue; not a redirection, nor Python's ``>>> ``."""
 KERNEL_FACILITY = re.compile(r"kern +:\w+ *: (?=\[)")
 
 CRI = re.compile(r" (stdout|stderr) [PF] ")
@@ -296,12 +299,25 @@ def _word(raw: str, at: int, hints: Hints) -> int:
             return -1
         hints.host = short(found[1])
         return found.end()
+    found = KERNEL_HOST.match(raw, at) if " kernel: " in raw else None
+    if found is not None and _names_host(found[1]):
+        hints.host = short(found[1])
+        hints.stream = "kernel"
+        return found.end()
     if "[std" in raw:
         found = HARNESS.match(raw, at)
         if found is not None:
             hints.stream = found[1]
             return found.end()
     return -1
+
+
+def _names_host(word: str) -> bool:
+    """Return whether a word before ``kernel:`` is a host, not ``CUDA`` or ``gpu0``."""
+    name = short(word)
+    letters = name.rstrip("0123456789")
+    numbered = letters != name and letters.isalpha() and letters.lower() not in OTHER_WORDS
+    return numbered or states_host(word)
 
 
 def _actor(raw: str, at: int, hints: Hints) -> int:
@@ -325,6 +341,11 @@ def _angle(raw: str, at: int, hints: Hints) -> int:
     return found.end()
 
 
+def _quote(raw: str, at: int, hints: Hints) -> int:
+    found = QUOTE.match(raw, at) if at == 0 else None
+    return -1 if found is None else found.end()
+
+
 def _kernel(raw: str, at: int, hints: Hints) -> int:
     found = KERNEL_FACILITY.match(raw, at)
     if found is None:
@@ -341,7 +362,7 @@ Handler = Callable[[str, int, Hints], int]
 HANDLERS: Mapping[str, Handler] = (
     dict.fromkeys("0123456789", _digit)
     | dict.fromkeys("ABCDEFGIJMNOSTVWX", _capital)
-    | dict.fromkeys("#$%&'\"*+,-./;=>?@\\^_`{|}~!)]\t", _nothing)
-    | {"[": _bracket, "(": _actor, "<": _angle, "k": _kernel}
+    | dict.fromkeys("#$%&'\"*+,-./;=?@\\^_`{|}~!)]\t", _nothing)
+    | {"[": _bracket, "(": _actor, "<": _angle, ">": _quote, "k": _kernel}
 )
 """By the first character; any other begins a word."""

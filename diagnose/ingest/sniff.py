@@ -163,9 +163,11 @@ WHOLE_NAMES = (
 TOKENS = LazyPattern(r"[^A-Za-z0-9-]+")
 CONTENTS = LazyPattern(
     r"^(?:(?:dmesg|kern|kernel|syslog|messages|journal|journalctl|console|nvidia|smi|nvlink|topo"
-    r"|ibstat|ibstatus|iblinkinfo|devinfo|dmon|cpu|stat|slurm|torchrun|nccl|train|training|log|logs|env|free|df|q)-)+"
+    r"|ibstat|ibstatus|iblinkinfo|devinfo|lspci|dmon|cpu|stat|slurm|torchrun|nccl|train|training|log"
+    r"|logs|env|free|df|q)-)+"
     r"|(?:-(?:dmesg|kern|kernel|syslog|messages|journal|journalctl|console|nvidia|smi|nvlink|topo"
-    r"|ibstat|ibstatus|iblinkinfo|devinfo|dmon|cpu|stat|slurm|torchrun|nccl|train|training|log|logs|env|free|df|q))+$",
+    r"|ibstat|ibstatus|iblinkinfo|devinfo|lspci|dmon|cpu|stat|slurm|torchrun|nccl|train|training|log"
+    r"|logs|env|free|df|q))+$",
     re.IGNORECASE,
 )
 """What a file holds, written before or behind the host: ``dmesg-node-07``, ``node-07-dmesg``."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from diagnose.errors import Unreadable
+from diagnose.ingest.holes import behind_nulls
 from diagnose.ingest.stream import CONTAINERS, Budget, Codec, reason_of, unpacked
 
 
@@ -37,9 +38,11 @@ class Source:
     Args:
         name: As reports show it.
         path: File to open, None where ``data`` holds the bytes.
-        size: Bytes as found, still packed; a file that grows is read up to here.
+        size: Bytes as found, still packed and without ``skip``; a file that grows is read up to
+            here.
         codec: How it is packed, None for plain bytes.
         data: The bytes of a pasted text.
+        skip: NULs in front of the text of a plain file, which are left out.
     """
 
     name: str
@@ -47,20 +50,23 @@ class Source:
     size: int
     codec: Codec | None = None
     data: bytes | None = None
+    skip: int = 0
 
     def open(self, start: int = 0) -> BinaryIO:
         """Return the unpacked bytes as a stream.
 
         Args:
-            start: Byte to begin at, over 0 only for plain files.
+            start: Byte to begin at, counted behind ``skip``; over 0 only for plain files.
 
         Raises:
             Unreadable: It cannot be opened, or is a container; reading raises it too.
         """
         if self.codec in CONTAINERS:
             raise Unreadable("an archive has members, not bytes of its own")
-        limit = self.size - start if self.codec is None else None
-        return unpacked(self.open_raw(start), self.codec, Budget(self.size), limit)
+        if self.codec is None:
+            return unpacked(self.open_raw(self.skip + start), None, None, self.size - start)
+        stream = unpacked(self.open_raw(), self.codec, Budget(self.size))
+        return behind_nulls(stream, self.name)
 
     def open_raw(self, start: int = 0) -> BinaryIO:
         """Return the bytes as they are stored.

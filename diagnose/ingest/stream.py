@@ -4,21 +4,20 @@ A stream that breaks gives all bytes up to the break first and raises on the nex
 cut-off log is used as far as it goes.
 """
 
-import bz2
-import gzip
 import io
 import lzma
 import os
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable
 from enum import StrEnum
 from typing import BinaryIO, Protocol, cast
 
 import zstandard
 
 from diagnose.errors import Unreadable
+from diagnose.ingest import frames
+from diagnose.ingest.frames import FrameReader, Packing
 
 MAX_RATIO = 500
 """Times its own size that an input may unpack to; text logs stay under 100."""
@@ -28,9 +27,6 @@ FREE_BYTES = 256 << 20
 
 CHUNK = 256 << 10
 """Bytes asked of a stream at a time."""
-
-ZSTD_CHUNK = 1 << 10
-"""Compressed bytes given to zstd at a time: four of them may stand for 128 KiB."""
 
 HEAD = 512
 """Bytes that tell the codec: the mark of a tar stands at 257."""
@@ -193,51 +189,11 @@ class Stream(io.BufferedIOBase):
         return part
 
 
-class ZstdReader:
-    """Frames of zstd, one after another; the library's own reader takes a cut-off file for whole.
-
-    Args:
-        raw: Compressed bytes.
-    """
-
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw = raw
-        self._frame: zstandard.ZstdDecompressionObj | None = None
-        self._packed = b""
-        self._ready = b""
-
-    def read1(self, size: int = -1, /) -> bytes:
-        """Return up to ``size`` bytes, none at the end.
-
-        Raises:
-            EOFError: The last frame is cut off.
-            zstandard.ZstdError: The bytes are not zstd.
-        """
-        while not self._ready:
-            packed = self._packed or self._raw.read(ZSTD_CHUNK)
-            self._packed = b""
-            if not packed:
-                if self._frame is not None:
-                    raise EOFError("the last frame is cut off")
-                return b""
-            if self._frame is None:
-                self._frame = zstandard.ZstdDecompressor().decompressobj()
-            self._ready = self._frame.decompress(packed)
-            if self._frame.eof:
-                self._packed, self._frame = self._frame.unused_data, None
-        part, self._ready = self._ready[:size], self._ready[size:]
-        return part
-
-    def close(self) -> None:
-        """Close the compressed bytes."""
-        self._raw.close()
-
-
-OPENERS: dict[Codec, Callable[[BinaryIO], Readable]] = {
-    Codec.GZ: lambda raw: gzip.GzipFile(fileobj=raw, mode="rb"),
-    Codec.BZ2: lambda raw: bz2.BZ2File(raw),
-    Codec.XZ: lambda raw: lzma.LZMAFile(raw),  # noqa: SIM115
-    Codec.ZST: ZstdReader,
+PACKINGS: dict[Codec, Packing] = {
+    Codec.GZ: frames.GZ,
+    Codec.BZ2: frames.BZ2,
+    Codec.XZ: frames.XZ,
+    Codec.ZST: frames.ZST,
 }
 
 READ_ERRORS = (
@@ -260,6 +216,17 @@ OS_REASONS = (
 )
 
 
+CUT_OFF = "cut off before its end"
+
+WRONG_CHECKSUM = (
+    "incorrect data check",
+    "incorrect length check",
+    "Bad CRC-32",
+    "doesn't match checksum",
+)
+"""How zlib, zipfile and zstd say so."""
+
+
 def unpacked(
     raw: BinaryIO, codec: Codec | None, budget: Budget | None, limit: int | None = None
 ) -> BinaryIO:
@@ -271,7 +238,7 @@ def unpacked(
         budget: What may be unpacked.
         limit: Bytes after which the stream ends.
     """
-    inner = cast(Readable, raw) if codec is None else OPENERS[codec](raw)
+    inner = cast(Readable, raw) if codec is None else FrameReader(raw, PACKINGS[codec])
     return cast(BinaryIO, Stream(inner, raw, limit, budget=None if codec is None else budget))
 
 
@@ -306,10 +273,15 @@ def reason_of(error: Exception) -> str:
     for kind, words in OS_REASONS:
         if isinstance(error, kind):
             return words
-    if isinstance(error, EOFError) or "unexpected end of data" in str(error):
-        return "cut off: the data ends before its end mark"
-    if isinstance(error, RuntimeError) and "password" in str(error):
+    text = str(error)
+    if isinstance(error, EOFError) or "unexpected end of data" in text:
+        return CUT_OFF
+    if isinstance(error, RuntimeError) and "password" in text:
         return "protected by a password"
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno).lower()
-    return f"damaged: {error}"
+    if isinstance(error, zipfile.BadZipFile) and "not a zip file" in text:
+        return "cut off or damaged: the index at the end of the zip is missing"
+    if any(words in text for words in WRONG_CHECKSUM):
+        return "damaged: its checksum is wrong"
+    return f"damaged: {text.rpartition(': ')[2].lower()}"

@@ -14,6 +14,7 @@ from typing import BinaryIO, cast
 from diagnose.ingest.collector import envelope_lines
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.stream import Readable, Stream, peeked
+from diagnose.ingest.wrapped import rejoined
 
 ESCAPE = LazyPattern(
     rb"\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"
@@ -83,6 +84,8 @@ def unwrap(data: bytes) -> Unwrapped:
     if FULL.search(data, 0, HEAD) and b" P " in data and PARTIAL.search(data):
         data, joined = _join_partial(data)
         lines = joined if lines is None else [lines[line] for line in joined]
+    if lines is None and (joined_text := rejoined(data)) is not None:
+        data = joined_text[0]
     return Unwrapped(data, lines)
 
 

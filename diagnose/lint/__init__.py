@@ -7,7 +7,6 @@ from typing import Any
 
 from diagnose.engine.load import RuleSet, collect_rules
 from diagnose.engine.overlay import merge
-from diagnose.engine.positions import YamlText
 from diagnose.engine.reader import Mistake
 from diagnose.engine.schema import Rule
 from diagnose.errors import Problem
@@ -16,7 +15,7 @@ from diagnose.lint.vocabulary import Vocabulary, vocabulary
 from diagnose.parsers import parsers
 from diagnose.playbooks import playbook_texts, read_playbook
 
-__all__ = ["errors_of", "lint"]
+__all__ = ["errors_of", "lint", "without_playbook"]
 
 
 def lint(
@@ -55,6 +54,20 @@ def errors_of(
     ruleset = collect_rules(rule_folders)
     problems = _checked(ruleset, playbook_folders, only_ours=True, complete=False)
     return [problem for problem in _in_order(problems) if problem.fatal]
+
+
+def without_playbook(ruleset: RuleSet, books: Collection[str]) -> list[Problem]:
+    """Return the rules that name a playbook which is not there.
+
+    Args:
+        ruleset: All rules.
+        books: Ids of all playbooks.
+    """
+    return [
+        ruleset.texts[rule.id].problem(mistake)
+        for rule in ruleset.rules.values()
+        for mistake in rules.unknown_playbook(rule, books)
+    ]
 
 
 def _checked(

@@ -19,8 +19,10 @@ def check(rule: Rule, ruleset: RuleSet) -> Iterator[Mistake]:
             if not _causes(edge.target, ruleset):
                 near = suggestion(edge.target.removeprefix(CAUSE), ruleset.causes)
                 yield Mistake(path, f"no cause matches '{edge.target}'{near}")
+        elif ruleset.aliases.get(edge.target, edge.target) == rule.id:
+            yield Mistake(path, "the rule explains itself; take it out")
         elif edge.target not in known:
-            near = suggestion(edge.target, known)
+            near = suggestion(edge.target, known - {rule.id})
             yield Mistake(path, f"there is no rule '{edge.target}'{near}")
         else:
             way = _way_back(rule, edge.target, ruleset)

@@ -20,6 +20,7 @@ from diagnose.engine.schema import (
     names,
 )
 from diagnose.errors import Problem
+from diagnose.facts.settings import VERSIONS
 from diagnose.ingest.pattern import COMMON, required_literals
 from diagnose.lint import templating
 from diagnose.lint.cases import read_cases
@@ -31,6 +32,9 @@ _GROUP = re.compile(r"\(\?P<(\w+)>")
 
 _ADVICE = re.compile(r"(?i)\b(?:might|may|could)\s+be\s+(?:caused|due|a\b|asynchronously)")
 """Words with which programs guess."""
+
+CHOSEN = ("framework", "engine")
+"""Keys of ``applies`` that name a choice, not a version."""
 
 NEGATIVES = {"root": 2}
 """Tests a rule must stay silent in, by its role; one where the role is not named."""
@@ -57,14 +61,28 @@ def check(
     yield from _wording(data)
     yield from _texts(rule, data, words)
     yield from _tests(rule, data)
-    yield from _applies(rule)
+    yield from _applies(rule, words)
     yield from _sense(rule, words)
-    if rule.playbook is not None and rule.playbook not in playbooks:
-        near = suggestion(rule.playbook, playbooks)
-        yield Mistake(("playbook",), f"there is no playbook '{rule.playbook}'{near}")
+    yield from unknown_playbook(rule, playbooks)
     for other in ruleset.rules.values():
         if other.id < rule.id and other.title == rule.title:
             yield Mistake(("title",), f"the rule '{other.id}' has the same title")
+
+
+def unknown_playbook(rule: Rule, playbooks: Collection[str]) -> Iterator[Mistake]:
+    """Yield that a rule names a playbook which is not there.
+
+    Args:
+        rule: The rule, overlays applied.
+        playbooks: Ids of all playbooks.
+    """
+    if rule.playbook is None or rule.playbook in playbooks:
+        return
+    near = suggestion(rule.playbook, playbooks)
+    message = f"there is no playbook '{rule.playbook}'{near}"
+    if rule.pack is not None and not near:
+        message += "; add it to a folder given by --playbooks"
+    yield Mistake(("playbook",), message)
 
 
 def expired(ruleset: RuleSet, today: date) -> list[Problem]:
@@ -256,10 +274,18 @@ def _tests(rule: Rule, data: Mapping[str, Any]) -> Iterator[Mistake]:
         yield Mistake(("tests",), message, at_key=True, fatal=fatal)
 
 
-def _applies(rule: Rule) -> Iterator[Mistake]:
+def _applies(rule: Rule, words: Vocabulary) -> Iterator[Mistake]:
+    known = {*VERSIONS, *CHOSEN}
     for name, wanted in rule.applies.items():
-        if name not in ("framework", "engine") and not _can_hold(wanted):
-            yield Mistake(("applies", name), f"no version satisfies '{wanted}'")
+        path: Path = ("applies", name)
+        if name not in known:
+            message = f"unknown key '{name}'{suggestion(name, known)}"
+            yield Mistake(path, message, at_key=True)
+        elif name in CHOSEN:
+            if message := words.choice_problem(f"job.{name}", wanted) or "":
+                yield Mistake(path, message)
+        elif not _can_hold(wanted):
+            yield Mistake(path, f"no version satisfies '{wanted}'")
 
 
 def _can_hold(wanted: str) -> bool:

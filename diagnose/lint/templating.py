@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from jinja2 import meta, nodes
+from jinja2 import nodes
 
 from diagnose import templates
 
@@ -25,11 +25,11 @@ def mistakes(text: str, names: set[str]) -> Iterator[str]:
     """
     try:
         templates.check(text)
-        tree = templates.parse(text)
+        unknown = templates.unknown_names(text) - names
     except ValueError as error:
         yield f"not a valid template: {error}"
         return
-    for name in sorted(meta.find_undeclared_variables(tree) - names):
+    for name in sorted(unknown):
         yield f"nobody gives the value '{name}'; known here: {', '.join(sorted(names))}"
 
 
@@ -51,10 +51,14 @@ def unknown_fields(text: str, records: Mapping[str, Asked]) -> Iterator[str]:
 
 
 def _fields(tree: nodes.Node) -> Iterator[tuple[str, str]]:
-    """Yield (name, field) for ``event.x``, ``waiting[0].x`` and ``waiting | map(attribute='x')``."""
-    for node in tree.find_all((nodes.Getattr, nodes.Filter)):
+    """Yield (name, field) for ``event.x``, ``seen[0].x`` and ``seen | map(attribute='x')``."""
+    for node in tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Filter)):
         if isinstance(node, nodes.Getattr) and (name := _record(node.node)) is not None:
             yield name, node.attr
+        if isinstance(node, nodes.Getitem) and (name := _record(node.node)) is not None:
+            key = node.arg.value if isinstance(node.arg, nodes.Const) else None
+            if isinstance(key, str):
+                yield name, key
         if isinstance(node, nodes.Filter) and node.node is not None:
             name = _record(node.node)
             for field in _asked_by(node) if name is not None else ():
@@ -67,8 +71,9 @@ def _record(node: nodes.Node) -> str | None:
                "sort", "unique")  # fmt: skip
     if isinstance(node, nodes.Name):
         return node.name
-    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const | nodes.Slice):
-        return _record(node.node)
+    if isinstance(node, nodes.Getitem):
+        is_key = isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str)
+        return None if is_key else _record(node.node)
     if isinstance(node, nodes.Filter) and node.name in keeping and node.node is not None:
         return _record(node.node)
     return None

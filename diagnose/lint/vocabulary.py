@@ -10,7 +10,7 @@ from typing import Any
 
 from diagnose.engine.reader import suggestion
 from diagnose.facts.training import DERIVED
-from diagnose.model.event import ATTRIBUTES, Nature
+from diagnose.model.event import ATTRIBUTES, Nature, Scalar
 from diagnose.parsers import convert
 from diagnose.parsers.base import IDENTITY, LineParser, Parser, Pattern
 from diagnose.parsers.metric_names import ALIASES
@@ -54,12 +54,14 @@ class Vocabulary:
         events: By name; a parser of files may list its metrics here as well.
         facts: Names of the facts that patterns state.
         metrics: Canonical names.
+        choices: Values that a fact may have, where all patterns that state it say which.
         modules: Of all parsers; those of files and blocks name their facts nowhere else.
     """
 
     events: Mapping[str, Emitted]
     facts: frozenset[str]
     metrics: frozenset[str]
+    choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
     modules: tuple[ModuleType, ...] = ()
 
     def event_problem(self, name: str) -> str | None:
@@ -100,6 +102,13 @@ class Vocabulary:
             return None
         return f"no parser states the fact '{name}'{suggestion(name, self.facts)}"
 
+    def choice_problem(self, fact: str, value: str) -> str | None:
+        """Return what is wrong with the value of a fact, None where that cannot be known."""
+        known = self.choices.get(fact)
+        if known is None or value.lower() in map(str.lower, known):
+            return None
+        return f"no parser states {fact} '{value}'{suggestion(value, known)}"
+
     def _with_parser(self, hint: str) -> str:
         """Return a hint that also says where the suggested event is emitted."""
         for name, emitted in self.events.items():
@@ -111,7 +120,7 @@ class Vocabulary:
 def vocabulary(parsers: Iterable[Parser]) -> Vocabulary:
     """Return the names that parsers declare."""
     events: dict[str, Emitted] = {}
-    facts: set[str] = set()
+    facts: dict[str, set[Scalar]] = {}
     metrics = {*ALIASES, "data_share"}
     modules: dict[ModuleType, None] = {}
     for name in DERIVED:
@@ -119,7 +128,9 @@ def vocabulary(parsers: Iterable[Parser]) -> Vocabulary:
     for parser in parsers:
         if isinstance(parser, LineParser):
             _add_patterns(parser, events)
-            facts.update(pattern.fact for pattern in parser.patterns if pattern.fact)
+            for pattern in parser.patterns:
+                if pattern.fact is not None:
+                    facts.setdefault(pattern.fact, set()).add(_stated(pattern))
             continue
         for name in parser.emits:
             emitted = events.setdefault(name, Emitted())
@@ -127,7 +138,16 @@ def vocabulary(parsers: Iterable[Parser]) -> Vocabulary:
             emitted.fields = None
         metrics.update(name for name in parser.emits if "." not in name)
         modules |= dict.fromkeys(_modules(parser.read))
-    return Vocabulary(events, frozenset(facts), frozenset(metrics), tuple(modules))
+    choices = {
+        fact: frozenset(map(str, values)) for fact, values in facts.items() if None not in values
+    }
+    return Vocabulary(events, frozenset(facts), frozenset(metrics), choices, tuple(modules))
+
+
+def _stated(pattern: Pattern) -> Scalar:
+    """Return the value that every record of a pattern states, None where the record says it."""
+    value = pattern.constants.get("value")
+    return None if isinstance(value, list) else value
 
 
 def _add_patterns(parser: LineParser, events: dict[str, Emitted]) -> None:

@@ -45,6 +45,7 @@ MODULES = (
     "vllm",
     "sglang",
     "serving_other",
+    "serving_metrics",
     "generated_text",
     "nvidia_smi_table",
     "nvidia_smi_query",
@@ -52,6 +53,7 @@ MODULES = (
     "nvidia_smi_monitor",
     "nccl_tests",
     "ib_devinfo",
+    "lspci",
 )
 """Names of the modules of this package that declare parsers."""
 
@@ -62,6 +64,7 @@ FAMILIES = {
     "cuda": "CUDA errors",
     "dataloader": "data loader messages",
     "gloo": "Gloo errors",
+    "hip": "AMD GPU runtime errors",
     "ib": "ibstatus",
     "inference": "serving log",
     "job": "printed settings",
@@ -74,6 +77,7 @@ FAMILIES = {
     "nvml": "nvidia-smi errors",
     "os": "limits and disk errors",
     "package": "package lists",
+    "pci": "lspci output",
     "python": "Python exceptions",
     "rendezvous": "rendezvous messages",
     "shm": "shared-memory errors",

@@ -153,7 +153,7 @@ LOADING: tuple[Row, ...] = (
      r"Unable to find latest file at (?P<path>[^\s,]+)",
      "[2026-01-05 10:00:14,000] [WARNING] [engine.py:2699:load_checkpoint] Unable to find latest file at /data/ckpt/latest, if trying to load latest checkpoint please ensure this file exists or pass an explicit checkpoint tag when loading a checkpoint.", {}),
     ("ckpt.load_failed", ERROR, "transformers integrations/deepspeed.py and trainer.py, 4.x and 5.x",
-     r"(?P<message>Can't find a valid checkpoint at (?P<path>[^\s,'\"]+))",
+     r"(?P<message>Can't find a valid checkpoint at (?P<path>[^\s,'\"{}]+))",
      "ValueError: Can't find a valid checkpoint at /data/out/checkpoint-500", {"reason": "missing-file"}),
     ("ckpt.load_failed", ERROR, "transformers trainer.py, 4.x and 5.x",
      r"(?P<message>No valid checkpoint found in output directory) \((?P<path>[^)]*)\)",

@@ -30,7 +30,7 @@ counts however it ends.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from diagnose.ingest.envelope import NOBODY, peel
@@ -56,12 +56,16 @@ SHORTEST = 40
 NGRAMS_FROM, NGRAMS_LENGTH = 0.20, 100
 """Share of repeated four-word sequences, and length, from which a text is worth a record."""
 
+SENTENCE = 8
+"""Words from which even one repetition inside a line is no program's."""
+
 LATE = 0.15
 """A loop that ends within this last share of the text is at its tail: pastes add a remark."""
 
-_REPLY = re.compile(r'"(?:finish_reason|done_reason|generated_text|finish_details)"\s*:')
+_REPLY = re.compile(r"[\"'](?:finish_reason|done_reason|generated_text|finish_details)[\"']\s*:")
 _REPLY_TEXT = re.compile(
-    r'"(?:text|content|generated_text|response|reasoning_content)"\s*:\s*"((?:[^"\\]|\\.){20,})'
+    r"[\"'](?:text|content|generated_text|response|reasoning_content)[\"']\s*:\s*"
+    r"(?:\"((?:[^\"\\]|\\.){20,})|'((?:[^'\\]|\\.){20,}))"
 )
 _LABEL = re.compile(
     r"^\W{0,4}(?:Generated(?: text)?|Model output|Model response|Completion|Assistant|Output text"
@@ -158,7 +162,12 @@ def read(document: Document) -> Iterator[Event]:
     lines = [peel(line.raw, line.file, line.number, NOBODY) for line in document.lines()]
     calls = [at for at, line in enumerate(lines) if CALL.search(line.text)]
     if not calls:
-        calls = [at for at, line in enumerate(lines) if states_sampling(line.text)][:1]
+        is_reply = any(_REPLY.search(line.text) for line in lines)
+        calls = [
+            at
+            for at, line in enumerate(lines)
+            if states_sampling(line.text) or (is_reply and '"temperature"' in line.text)
+        ][:1]
     generation = generation_at(lines, calls[0]) if calls else None
     whole = "\n".join(line.text for line in lines)
     cut = cut_by_length(whole, generation)
@@ -193,7 +202,8 @@ def _replies(lines: list[Line]) -> Iterator[Text]:
     for line in lines:
         for found in _REPLY_TEXT.finditer(line.text):
             yield Text(
-                "reply", [replace(line, text=part) for part in _unescaped(found[1]).split("\n")]
+                "reply",
+                [replace(line, text=part) for part in _unescaped(found[1] or found[2]).split("\n")],
             )
 
 
@@ -302,7 +312,8 @@ def _is_written(loop: Loop, tokens: list[str], places: list[Line]) -> bool:
 
     Inside one line no program repeats a sentence; and a program does not begin with prose.
     """
-    within = places[min(loop.start + 2 * loop.period, len(places) - 1)] is places[loop.start]
+    ahead = loop.period if loop.period >= SENTENCE else 2 * loop.period
+    within = places[min(loop.start + ahead, len(places) - 1)] is places[loop.start]
     return loop.period > 2 and (within or loop.start >= SHORTEST)
 
 
@@ -345,8 +356,8 @@ def _is_prose(lines: list[str]) -> bool:
     return sum(word in _COMMON for word in words) > 0.2 * len(words)
 
 
-def _share(lines: list[str], test: object) -> float:
-    return sum(bool(test(line)) for line in lines) / max(len(lines), 1)  # type: ignore[operator]
+def _share(texts: list[str], test: Callable[[str], object]) -> float:
+    return sum(bool(test(text)) for text in texts) / max(len(texts), 1)
 
 
 PARSERS = (

@@ -42,6 +42,8 @@ COLUMNS = {
 }  # fmt: skip
 """Names of dmon's and of the query's columns, and what they are here."""
 
+TIMES = frozenset({"timestamp", "date", "time"})
+
 _DMON = LazyPattern(r"^\s*#(?:Date\s+Time\s+|\s*Date,\s*Time,)?\s*gpu[\s,]")
 _UNITS = LazyPattern(r"^\s*#\s*(?:YYYYMMDD|Idx)")
 _QUERY = LazyPattern(
@@ -71,29 +73,48 @@ def _cells(text: str) -> list[str]:
     return [cell.strip() for cell in body.split(",")] if "," in body else body.split()
 
 
+def _names(heading: str) -> tuple[list[str], int]:
+    """Return the names of a heading without its columns of time, and how many those are."""
+    names = [cell.split(" [")[0].lower() for cell in _cells(heading)]
+    kept = [name for name in names if name not in TIMES]
+    return kept, len(names) - len(kept)
+
+
+def _row(text: str, names: list[str], times: int) -> list[str] | None:
+    """Return the cells below the names, None for another line.
+
+    The stamp in front is gone where it was taken for a prefix of the line.
+    """
+    cells = [cell for cell in _cells(text) if cell]
+    if text.lstrip().startswith("#") or not 0 <= len(cells) - len(names) <= times:
+        return None
+    return cells[-len(names) :]
+
+
 def _ends(lines: list[Line], following: Line) -> bool:
     text = following.text
     if not text.strip() or _DMON.match(text) or _UNITS.match(text):
         return False
+    names, times = _names(lines[0].text)
     if _is_query(text):
-        return _cells(text) != _cells(lines[0].text)
-    return len(_cells(text)) < len(_cells(lines[0].text)) or not text.lstrip()[0].isdigit()
+        return _names(text)[0] != names
+    row = _row(text, names, times)
+    return row is None or not row[0][0].isdigit()
 
 
 def _read(lines: list[Line]) -> Iterator[Event]:
-    names = [COLUMNS.get(cell.split(" [")[0].lower()) for cell in _cells(lines[0].text)]
+    names, times = _names(lines[0].text)
+    known = [COLUMNS.get(name) for name in names]
     by_gpu: dict[str, _Samples] = {}
     for line in lines[1:]:
-        cells = _cells(line.text)
-        if len(cells) != len(names) or line.text.lstrip().startswith("#"):
+        cells = _row(line.text, names, times)
+        if cells is None or _is_query(line.text):
             continue
-        row = {name: cell for name, cell in zip(names, cells, strict=True) if name}
+        row = {name: cell for name, cell in zip(known, cells, strict=True) if name}
         which = row.get("index", row.get("gpu", "0"))
-        samples = by_gpu.setdefault(which, _Samples(line))
-        _add(samples, line, row)
+        _add(by_gpu.setdefault(which, _Samples(line)), line, row)
     for which, samples in by_gpu.items():
-        if samples.count:
-            yield _event(which, samples)
+        yield _event(which, samples)
 
 
 def _add(samples: _Samples, line: Line, row: dict[str, str]) -> None:
@@ -128,7 +149,15 @@ def _event(which: str, samples: _Samples) -> Event:
 MONITOR = BlockParser(
     name="nvidia-smi-monitor",
     title="nvidia-smi dmon and --query-gpu: use, power and clock of each GPU over time",
-    opens=("# gpu ", "#Date ", "#gpu,", "utilization.gpu", "clocks.current.sm", "power.draw"),
+    opens=(
+        "# gpu ",
+        "#Date ",
+        "#Date,",
+        "#gpu,",
+        "utilization.gpu",
+        "clocks.current.sm",
+        "power.draw",
+    ),
     starts=_starts,
     ends=_ends,
     read=_read,

@@ -22,8 +22,8 @@ from diagnose.parsers.base import BlockParser, make_event
 
 _HEAD = LazyPattern(r"^\s*GPU (\d{1,3}): (.+?) \(UUID: GPU-")
 _LINK = LazyPattern(r"^\s*Link \d{1,2}: (?:([\d.]+) GB/s|(<inactive>)|([A-Za-z ]+): (\d+))")
-_NONE = "Unable to retrieve NVLink information as all links are in"
-"""``inactive``, in some releases ``inActive``."""
+_NONE = "Unable to retrieve NVLink information"
+"""Goes on with ``as all links are inactive``, in some releases ``inActive``."""
 
 
 def _ends(lines: list[Line], following: Line) -> bool:
@@ -32,16 +32,15 @@ def _ends(lines: list[Line], following: Line) -> bool:
 
 def _read(lines: list[Line]) -> Iterator[Event]:
     head = _HEAD.match(lines[0].text)
-    assert head is not None
     links = [found for line in lines[1:] if (found := _LINK.match(line.text))]
-    unavailable = any(_NONE in line.text for line in lines[1:])
+    unavailable = any(_NONE in line.text for line in lines)
     if not links and not unavailable:
         return
     counters = [int(found[4]) for found in links if found[4]]
     states = [found for found in links if not found[4]]
     fields: dict[str, Value] = {
-        "index": int(head[1]),
-        "name": head[2],
+        "index": int(head[1]) if head else None,
+        "name": head[2] if head else None,
         "active": sum(1 for found in states if found[1]) if states else None,
         "inactive": sum(1 for found in states if found[2]) if states else None,
         "unavailable": unavailable,
@@ -55,8 +54,8 @@ def _read(lines: list[Line]) -> Iterator[Event]:
 NVLINK = BlockParser(
     name="nvidia-smi-nvlink",
     title="nvidia-smi nvlink: which links of each GPU are up, and their errors",
-    opens=("(UUID: GPU-",),
-    starts=lambda line: _HEAD.match(line.text) is not None,
+    opens=("(UUID: GPU-", _NONE),
+    starts=lambda line: _HEAD.match(line.text) is not None or _NONE in line.text,
     ends=_ends,
     read=_read,
     emits=("nvidia_smi.nvlink",),

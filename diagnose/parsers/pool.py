@@ -5,6 +5,7 @@ inputs are read in this process, since starting workers costs more than reading 
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Thread
@@ -197,7 +198,7 @@ def _end_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _read_batch(units: list[Unit]) -> list[list[Part]]:

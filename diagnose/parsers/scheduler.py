@@ -6,6 +6,9 @@
     srun: error: node-07: task 3: Exited with exit code 1
     slurmstepd: error: Detected 1 oom_kill event in StepId=77121.0. Some of the step tasks have been OOM Killed.
 
+    77121      pretrain   gpu   llm   512   OUT_OF_ME+   0:125
+
+``slurm.job_state`` is a line of ``sacct``, ``squeue`` or ``scontrol`` with its ``state`` in full.
 ``slurm.cancelled`` has ``reason``: time-limit, preemption, node-failure, requeue, task-failure, user
 (a signal or ``scancel``, often of somebody who saw it fail), else other. Task numbers are global and equal ranks where one task runs a
 GPU; ``tasks`` keeps the text, ``task`` is set where it is a single one. The first task that exits is
@@ -28,11 +31,20 @@ _REASONS = (
     ("TASK FAILURE", "task-failure"),
     ("SIGNAL", "user"),
 )
+_STATES = (
+    "COMPLETED", "RUNNING", "PENDING", "FAILED", "CANCELLED", "TIMEOUT", "DEADLINE", "PREEMPTED",
+    "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "REQUEUED",
+)  # fmt: skip
+_FINE_STATES = ("COMPLETED", "RUNNING", "PENDING")
 _SIGNALS = {
     "Killed": 9, "Terminated": 15, "Aborted": 6, "Segmentation fault": 11, "Bus error": 7,
     "Floating point exception": 8, "Illegal instruction": 4, "Interrupt": 2, "Hangup": 1,
     "User defined signal 1": 10, "User defined signal 2": 12,
 }  # fmt: skip
+
+
+_STATE = "COMPLETED|RUNNING|PENDING|FAILED|CANCELLED|TIMEOUT|DEADLINE|PREEMPTED|OUT_OF_MEM?O?R?Y?|NODE_FAIL|BOOT_FAIL|REQUEUED"
+"""In full or as wide as a column of sacct, ten characters with the plus sign."""
 
 
 def _complete(event: Event, line: Line) -> Event:
@@ -47,6 +59,14 @@ def _complete(event: Event, line: Line) -> Event:
         event.nature = Nature.EFFECT if followed else Nature.ERROR
         job, _, step = str(fields.pop("id")).partition(".")
         fields["job"], fields["step"] = job, step or ("batch" if fields["kind"] == "JOB" else None)
+    elif event.name == "slurm.job_state":
+        # sacct cuts names at the width of their column and marks that with a plus sign
+        known = next(name for name in _STATES if name.startswith(str(fields["state"])))
+        fields["state"] = known
+        if known in _FINE_STATES:
+            event.nature = Nature.MEASUREMENT
+        elif known in ("CANCELLED", "FAILED"):
+            event.nature = Nature.EFFECT
     elif event.name == "slurm.task_exit":
         fields.update(_task_exit(fields))
         # What ended the others with SIGTERM stands elsewhere.
@@ -89,6 +109,12 @@ SLURM = LineParser(
         _slurm("slurm.cancelled", r"\*\*\* (?P<kind>JOB|STEP) (?P<id>[\d.+]+) ON (?P<host>\S+) CANCELLED AT (?P<at>\S+)(?: DUE (?:TO|to) (?P<why>[^*]{1,120}))? \*\*\*",
                Nature.ERROR, "src/slurmd/slurmstepd/req.c",
                "slurmstepd: error: *** STEP 77121.0 ON node-07 CANCELLED AT 2026-09-14T04:48:45 DUE TO TIME LIMIT ***"),
+        _slurm("slurm.job_state", rf"^\s*(?P<job>\d+(?:_\d+)?)(?:\.(?P<step>[\w+]+))?[ |](?:.{{0,200}}[ |])?(?P<state>{_STATE})(?: by (?P<by>\d+))?(?:[+ |]|$)",
+               Nature.ERROR, "src/sacct and src/squeue",
+               "77121          pretrain        gpu        llm        512 OUT_OF_ME+    0:125 "),
+        _slurm("slurm.job_state", rf"\b(?:Job)?State=(?P<state>{_STATE})\b(?: Reason=(?P<message>\S+))?",
+               Nature.ERROR, "src/api/job_info.c, as scontrol show job prints it",
+               "   JobState=NODE_FAIL Reason=NodeDown Dependency=(null)"),
         _slurm("slurm.unkillable", r"STEPD TERMINATED ON (?P<host>\S+) AT \S+ DUE TO JOB NOT ENDING WITH SIGNALS",
                Nature.ERROR, "src/slurmd/slurmstepd/mgr.c: a process in uninterruptible sleep",
                "slurmstepd: error: *** JOB 77121 STEPD TERMINATED ON node-07 AT 2026-09-14T04:48:45 DUE TO JOB NOT ENDING WITH SIGNALS ***"),

@@ -13,78 +13,84 @@
 *Empty*: nothing went wrong that these programs name. *Cut off*: single lines, each whole or absent.
 """
 
+from collections.abc import Mapping
+
 from diagnose.model.event import Nature
-from diagnose.parsers.base import LineParser, Pattern
+from diagnose.parsers.base import Convert, LineParser, Pattern
 from diagnose.parsers.convert import seconds, size
 
 
-def _ollama(
-    event: str, regex: str, nature: Nature, sample: str, source: str, **more: object
+def _message(
+    event: str,
+    regex: str,
+    nature: Nature,
+    sample: str,
+    source: str,
+    types: Mapping[str, Convert] | None = None,
 ) -> Pattern:
     return Pattern(
-        event=event, regex=regex, nature=nature, sample=sample, source=source, types=more,  # type: ignore[arg-type]
-    )  # fmt: skip
+        event=event, regex=regex, nature=nature, sample=sample, source=source, types=types or {}
+    )
 
 
 OLLAMA = LineParser(
     name="ollama",
     title="Ollama's and llama.cpp's queue, context and model loading",
     patterns=(
-        _ollama(
+        _message(
             "inference.queue_full",
             r"server busy, please try again\.\s+maximum pending requests exceeded",
             Nature.ERROR,
             "server busy, please try again.  maximum pending requests exceeded",
             "Ollama 0.1 to 0.13, server/sched.go",
         ),
-        _ollama(
+        _message(
             "inference.prompt_truncated",
             r"truncating input prompt\"? .{0,20}?limit=(?P<limit>\d+) prompt=(?P<prompt>\d+)",
             Nature.ERROR,
             'time=2026-01-05T10:00:00.000Z level=WARN source=runner.go:128 msg="truncating input prompt" limit=4096 prompt=9120 keep=5 new=4096',
             "Ollama 0.4 to 0.13, runner/ollamarunner/runner.go",
-            limit=int,
-            prompt=int,
+            {"limit": int, "prompt": int},
         ),
-        _ollama(
+        _message(
             "inference.prompt_truncated",
             r"<<input too long: skipped (?P<skipped>\d+) tokens>>",
             Nature.ERROR,
             "<<input too long: skipped 812 tokens>>",
             "llama.cpp 2023 to 2026, tools/main/main.cpp",
-            skipped=int,
+            {"skipped": int},
         ),
-        _ollama(
+        _message(
             "inference.prompt_truncated",
             r"stop processing: n_(?:tokens|past) = (?P<limit>\d+), truncated = 1",
             Nature.ERROR,
             "slot      release: id  0 | task 12 | stop processing: n_tokens = 8191, truncated = 1",
             "llama.cpp 2024 to 2026, tools/server/server.cpp",
-            limit=int,
+            {"limit": int},
         ),
-        _ollama(
+        _message(
             "inference.model_load",
             r"llama runner started in (?P<seconds>[\d.]+) seconds",
             Nature.MEASUREMENT,
             'time=2026-01-05T10:00:00.000Z level=INFO source=server.go:630 msg="llama runner started in 42.18 seconds"',
             "Ollama 0.1 to 0.13, llm/server.go",
-            seconds=float,
+            {"seconds": float},
         ),
-        _ollama(
+        _message(
             "inference.model_evicted",
             r"model predicted to exceed available memory, evicting|predicted usage exceeds VRAM",
             Nature.MEASUREMENT,
             'time=2026-01-05T10:00:00.000Z level=INFO source=sched.go:512 msg="model predicted to exceed available memory, evicting"',
             "Ollama 0.1 to 0.13, server/sched.go",
         ),
-        _ollama(
+        _message(
             "inference.load_timeout",
             r"timed out waiting for llama runner to start",
             Nature.ERROR,
             'time=2026-01-05T10:00:00.000Z level=ERROR source=sched.go:456 msg="error loading llama server" error="timed out waiting for llama runner to start - progress 0.41"',
             "Ollama 0.1 to 0.13, llm/server.go",
         ),
-        _ollama(
+        _message(
             "inference.oom",
             r"(?P<reason>cudaMalloc failed: out of memory|llama-server reported out-of-memory during startup|failed to allocate (?:\w+ )?buffer for (?:kv cache|the KV cache))",
             Nature.ERROR,

@@ -59,7 +59,7 @@ TEARDOWNS = frozenset({"KeyboardInterrupt", "SystemExit", "CancelledError"})
 _EFFECT_MESSAGES = LazyPattern(
     r"NCCL communicator was aborted|[Cc]onnection (?:closed|reset) by (?:remote )?peer|Broken pipe"
     r"|ncclRemoteError|Watchdog caught collective|cannot schedule new futures"
-    r"|Engine core initialization failed|can only test a child process"
+    r"|Engine core initialization failed|RPC call to \w+ timed out|can only test a child process"
 )
 _LAUNCHERS = LazyPattern(r"torchrun|torch\.distributed|deepspeed|accelerate|python|srun|mpirun")
 _PLAIN_HEAD = LazyPattern(r"(?:[\s\d:.,/TZ+|-]|\[[^\]]*\]|\([^)]*\))*$")
@@ -68,6 +68,8 @@ _MILD_HEAD = LazyPattern(r"\b(?:DEBUG|INFO|WARN(?:ING)?)\b|\b[Rr]etry")
 _ERRNO = LazyPattern(r"\[Errno (\d+)\]|\(os error (\d+)\)|error: [A-Z][a-z ]+ \((\d+)\)")
 _PATH = LazyPattern(r"'(/[^']*|[^']*[/.][^']*)'|\"(/[^\"]*)\"")
 _MODULE = LazyPattern(r"No module named '?([\w.]+)'?")
+_NOT_PYTHON = LazyPattern(r"\b(?:LustreError|LNetError): ")
+"""Kernel lines that begin like the name of a class."""
 _CAUGHT = LazyPattern(r"Caught (\w+) in ")
 
 
@@ -88,7 +90,7 @@ def _complete(event: Event, line: Line) -> Event | None:
     if not isinstance(kind, str):
         return None
     head, found, _ = line.text.partition(kind)
-    if found and not _is_error_head(head):
+    if (found and not _is_error_head(head)) or _NOT_PYTHON.search(line.text):
         return None
     message = str(event.fields.get("message") or "")[:MESSAGE_LIMIT].strip()
     event.fields = {"type": kind, **_details(message), **_given(event)}

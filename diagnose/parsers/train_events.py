@@ -265,8 +265,10 @@ EXITS = (
     _exit("done", r"Training completed\. Do not forget to share your model", HF, "Training completed. Do not forget to share your model on huggingface.co/models =)"),
     _exit("done", r"'train_runtime': '?(?P<seconds>[\d.]+)", HF, "{'train_runtime': 3600.1, 'train_samples_per_second': 9.1, 'train_steps_per_second': 0.57, 'train_loss': 1.9, 'epoch': 3.0}"),
     _exit("done", r"Trainer\.fit` stopped: `(?P<limit>max_\w+=\d+)` reached", "PyTorch Lightning loops/fit_loop.py", "`Trainer.fit` stopped: `max_steps=1000` reached."),
-    _exit("done", r"^Training completed$", TITAN, "[titan] 2026-01-05 10:00:00,123 - root - INFO - Training completed"),
-    _exit("done", r"Total training time: (?P<duration>\d[\d:]*) \([\d:]+ on hooks\)", "detectron2 engine/hooks.py", "Total training time: 1:02:03 (0:00:12 on hooks)"),
+    _exit("done", r"^Training (?:is )?(?:completed|complete|finished|done)(?: successfully)?[.!]?$", TITAN + ", and common wording of training scripts",
+          "[titan] 2026-01-05 10:00:00,123 - root - INFO - Training completed"),
+    # Printed behind "finally", so a run that failed prints it as well.
+    _exit("ended", r"Total training time: (?P<duration>\d[\d:]*) \([\d:]+ on hooks\)", "detectron2 engine/hooks.py", "Total training time: 1:02:03 (0:00:12 on hooks)"),
     _exit("data exhausted", r"There seems not to be a single sample in your epoch_iterator, stopping training at step (?P<step>\d+)", HF,
           "There seems not to be a single sample in your epoch_iterator, stopping training at step 120", EFFECT),
 )  # fmt: skip
@@ -294,27 +296,42 @@ def read_mesh(lines: list[Line]) -> Iterator[Record]:
 
 PREPROCESS = LazyPattern(
     rb"(Running tokenizer[^:\r\n|]{0,40}|[Tt]okeniz[^:\r\n|]{0,40}|Map(?: \(num_proc=\d+\))?|Filter(?: \(num_proc=\d+\))?|Preprocess[^:\r\n|]{0,40}"
-    rb"|Generating \w+ split|Grouping texts[^:\r\n|]{0,40}|Packing[^:\r\n|]{0,40}|Converting format[^:\r\n|]{0,40}|Saving the dataset[^:\r\n|]{0,40})"
-    rb": *(\d{1,3})%\|[^|\r\n]*\| *(\d+)/(\d+) \[([\d:]+)<([\d:?]+)"
+    rb"|Grouping texts[^:\r\n|]{0,40}|Packing[^:\r\n|]{0,40}|Converting format[^:\r\n|]{0,40}"
+    rb"|(?:Evaluat|Validat|Sav|Download|Generat|Predict)ing[^:\r\n|]{0,40}|(?:Evaluation|Validation|Download)[^:\r\n|]{0,40})"
+    rb": *(\d{1,3})%\|[^|\r\n]*\| *([\d.]+)([kMGTP]?)/([\d.]+)([kMGTP]?) \[([\d:]+)<([\d:?]+)"
 )
+WRITER = LazyPattern(rb"\[[a-z]*\d+\]|^ *\d+: |\(.*?pid=\d+")
+UNITS = {b"": 1, b"k": 10**3, b"M": 10**6, b"G": 10**9, b"T": 10**12, b"P": 10**15}
 
 
 def read_preprocess(block: BlockText) -> Iterator[Event]:
-    """Read the bars of work on the host before training; of a redrawn bar the last state."""
-    last: dict[tuple[int, bytes], re.Match[bytes]] = {}
+    """Read the bars of work on one host outside the training steps; of each bar the last state."""
+    last: dict[tuple[bytes, bytes, bytes], re.Match[bytes]] = {}
     for found in PREPROCESS.finditer(block.data):
-        last[block.data.count(b"\n", 0, found.start()), found[1]] = found
+        start = block.data.rfind(b"\n", 0, found.start()) + 1
+        writer = WRITER.search(block.data[start : min(found.start(), start + 200)])
+        key = (writer[0] if writer else b"", found[1], found[5] + found[6])
+        last.pop(key, None)
+        last[key] = found
     for found in last.values():
         fields: dict[str, Value] = {
             "what": found[1].decode("utf-8", "replace").strip(),
             "percent": int(found[2]),
-            "done": int(found[3]),
-            "total": int(found[4]),
-            "elapsed": _clock(found[5]),
-            "remaining": None if b"?" in found[6] else _clock(found[6]),
+            "done": _amount(found[3], found[4]),
+            "total": _amount(found[5], found[6]),
+            "elapsed": _clock(found[7]),
+            "remaining": None if b"?" in found[8] else _clock(found[8]),
         }
         line = block.line_at(found.start())
         yield make_event("train.preprocess", PROGRESS, line, fields)
+
+
+def _amount(number: bytes, unit: bytes) -> int:
+    """Return a count of items or bytes as tqdm prints it."""
+    try:
+        return round(float(number) * UNITS[unit])
+    except ValueError:
+        return 0
 
 
 def _clock(text: bytes) -> int:
@@ -349,7 +366,7 @@ PARSERS = (
     ),
     BulkParser(
         name="preprocessing-bars",
-        title="Progress bars of tokenising and other work on the host before training",
+        title="Progress bars of tokenising, evaluating, saving and other work outside the training steps",
         opens=("%|",),
         read=read_preprocess,
         emits=("train.preprocess",),

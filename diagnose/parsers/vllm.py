@@ -150,6 +150,14 @@ PLAN = LineParser(
             fact="job.engine",
         ),
         Pattern(
+            event="inference.capture",
+            regex=r"CUDA graphs can take additional 1~3 GiB|Capturing (?:the model for CUDA graphs|CUDA graphs \()|Capture cuda graph begin",
+            nature=Nature.MEASUREMENT,
+            source=f"{_ALL}, vllm/worker/model_runner.py; SGLang, cuda_graph_runner.py",
+            sample="INFO 01-05 10:00:00 model_runner.py:1060] CUDA graphs can take additional 1~3 GiB memory per GPU.",
+            once_per_block=True,
+        ),
+        Pattern(
             event="inference.compile",
             regex=r"torch\.compile takes (?P<seconds>[\d.]+) s|Compiling a graph for (?P<what>.{1,60}?) takes (?P<graph_seconds>[\d.]+) s",
             nature=Nature.MEASUREMENT,

@@ -9,6 +9,7 @@ The hit rate is a mean over the last thousand requests or so, not over the inter
 Aggregated`` sums the queues and averages the KV usage: one full engine can hide in it.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -62,7 +63,7 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
             )
         )
         yield Measurement(line, None, values)
-    samples = list(_with_hit_rates(block, samples))
+    samples = _with_hit_rates(block, samples)
     if samples:
         yield make_event(
             "inference.engine", Nature.SETTING, samples[0].line, {"value": "vllm"},
@@ -71,16 +72,14 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
     yield from episodes(samples)
 
 
-def _with_hit_rates(block: BlockText, samples: list[Sample]) -> Iterator[Sample]:
+def _with_hit_rates(block: BlockText, samples: list[Sample]) -> list[Sample]:
     """Give the V0 engine's separate line of hit rates to the sample before it."""
-    rates = {
-        block.line_at(found.start()).number: float(found[1]) / 100
-        for found in HIT_V0.finditer(block.data)
-    }
-    ends = [sample.line.number for sample in samples[1:]] + [1 << 60]
-    for sample, end in zip(samples, ends, strict=True):
-        own = [rate for number, rate in rates.items() if sample.line.number < number < end]
-        yield replace(sample, hit=own[0]) if own and sample.hit is None else sample
+    numbers_of = [sample.line.number for sample in samples]
+    for found in HIT_V0.finditer(block.data):
+        at = bisect_left(numbers_of, block.line_at(found.start()).number) - 1
+        if at >= 0 and samples[at].hit is None:
+            samples[at] = replace(samples[at], hit=float(found[1]) / 100)
+    return samples
 
 
 PARSERS = (

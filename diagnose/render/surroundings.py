@@ -84,7 +84,9 @@ def _unchecked(report: ReportData, lang: Language) -> list[str]:
         if finding.role == "root" or report.verdict == "symptoms-only":
             entries |= dict.fromkeys(finding.missing_evidence)
     if report.job.ranks_missing:
-        entries[phrase(lang, "no-log", ranks=ranges(report.job.ranks_missing))] = None
+        missing = report.job.ranks_missing
+        words = "no-log" if len(missing) == 1 else "no-logs"
+        entries[phrase(lang, words, ranks=ranges(missing))] = None
     for skipped in report.inputs.skipped:
         entries[phrase(lang, "skipped", file=skipped["file"], reason=skipped["reason"])] = None
     for cut in report.inputs.truncated:

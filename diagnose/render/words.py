@@ -88,6 +88,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "until": ("until {until}", "至 {until}"),
     "why-not": ("{cause} ({confidence:.2f}): {why_not}", "{cause}（{confidence:.2f}）：{why_not}"),
     "no-log": ("no log of rank {ranks}", "缺少 rank {ranks} 的日志"),
+    "no-logs": ("no logs of ranks {ranks}", "缺少 rank {ranks} 的日志"),
     "skipped": ("{file} was not read: {reason}", "{file} 未读取：{reason}"),
     "truncated": ("{file} was cut: {what}", "{file} 被截断：{what}"),
     "unknown-error": ("{place} ({count}x): {template}", "{place}（{count} 次）：{template}"),

@@ -52,6 +52,14 @@ def test_tests_as_a_list_without_indent_are_left_out():
     assert text.load(with_tests=False) == {"id": "a", "level": "high"}
 
 
+@pytest.mark.parametrize(
+    ("text", "place"), [("a: 1\nb: x\x00y\n", "2:5"), ("\x00", "1:1"), ("é: \x07", "1:4")]
+)
+def test_a_character_that_yaml_forbids_has_a_place(text, place):
+    with pytest.raises(MistakeFound, match=rf"r\.yaml:{place}: not valid YAML"):
+        YamlText("r.yaml", text).load()
+
+
 def test_a_second_key_of_one_name_is_found():
     problems = YamlText("r.yaml", "a: 1\nb:\n  c: 1\n  c: 2\na: 3\n").duplicate_keys()
     assert [str(problem) for problem in problems] == [

@@ -138,3 +138,24 @@ PLACED = event("torchrun.placement", Nature.SETTING, fields={"local_ranks": [0, 
 def test_nodes_that_a_tensor_parallel_group_spans(records, nodes):
     spans = found("train.tensor_parallel", *records)
     assert [one.fields["nodes"] for one in spans] == nodes
+
+
+def monitor(gpu, use, clock):
+    fields = {"index": gpu, "use": use, "clock": clock, "samples": 20}
+    return event("nvidia_smi.monitor", Nature.MEASUREMENT, gpu=str(gpu), fields=fields)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "slow"),
+    [
+        ([(99, 1755), (99, 1110), (98, 1755), (99, 1740)], ["1"]),
+        ([(99, 1755), (0, 345), (98, 1755), (99, 1740), (97, 1750)], []),
+        ([(99, 1755), (99, 1110), (98, 1755)], []),
+        ([(99, 1755), (99, 1700), (98, 1755), (99, 1740)], []),
+        ([(99, None), (99, 1110), (98, 1755), (99, 1740)], []),
+    ],
+    ids=["one of four", "idle", "too few", "all near", "unknown"],
+)
+def test_a_busy_gpu_at_a_lower_clock(gpus, slow):
+    found_ones = found("nvidia_smi.slower_clock", *(monitor(n, *one) for n, one in enumerate(gpus)))
+    assert [one.gpu for one in found_ones] == slow

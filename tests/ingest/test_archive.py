@@ -1,11 +1,14 @@
 import gzip
 import io
+import random
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
 from diagnose.errors import Unreadable
 from diagnose.ingest import archive as archive_module
@@ -17,9 +20,9 @@ from diagnose.ingest.stream import Codec
 Content = bytes | tarfile.TarInfo
 
 
-def tar(files: dict[str, Content], mode: str = "w") -> bytes:
+def tar(files: dict[str, Content], mode: str = "w", form: int = tarfile.PAX_FORMAT) -> bytes:
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode=mode) as archive:
+    with tarfile.open(fileobj=buffer, mode=mode, format=form) as archive:
         for name, content in files.items():
             info = content if isinstance(content, tarfile.TarInfo) else tarfile.TarInfo(name)
             data = b"" if isinstance(content, tarfile.TarInfo) else content
@@ -165,6 +168,128 @@ def test_a_cut_off_archive_gives_what_it_has(mode: str) -> None:
     assert "cut off" in str(found.get("a.tar!b.log")) or "cut off" in str(broke)
 
 
+EIGHT: dict[str, Content] = {
+    f"rank{number}.log": b"".join(b"rank %d line %d\n" % (number, n) for n in range(999))
+    for number in range(8)
+}
+
+
+def test_damage_in_the_middle_of_a_packed_tar_is_told() -> None:
+    data = bytearray(tar(EIGHT, "w:gz"))
+    data[len(data) // 2] ^= 0xFF
+    found, broke = read(bytes(data))
+    assert found["a.tar!rank0.log"] == EIGHT["rank0.log"]
+    assert broke is not None
+    assert broke.startswith("damaged: ")
+
+
+def test_a_wrong_checksum_at_the_end_of_a_packed_tar_is_told() -> None:
+    data = bytearray(tar(EIGHT, "w:gz"))
+    data[-5] ^= 0xFF
+    found, broke = read(bytes(data))
+    assert found == {f"a.tar!{name}": text for name, text in EIGHT.items()}
+    assert broke == "damaged: its checksum is wrong"
+
+
+@pytest.mark.parametrize("kind", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
+@pytest.mark.parametrize("name", ["rank3.log", "d/" * 80 + "rank3.log"])
+def test_one_damaged_header_costs_one_member_and_is_told(kind: int, name: str) -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=kind) as archive:
+        for number, content in enumerate(EIGHT.values()):
+            info = tarfile.TarInfo(name if number == 3 else f"rank{number}.log")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    data = bytearray(buffer.getvalue())
+    data[data.index(b"rank 3 line 0\n") - 512 + 150] ^= 0x01
+    found, broke = read(bytes(data))
+    assert list(found) == [f"a.tar!rank{number}.log" for number in range(8) if number != 3]
+    assert all(found[f"a.tar!{name}"] == EIGHT[name] for name in ("rank2.log", "rank4.log"))
+    assert broke is not None
+    assert "bytes were passed over" in broke
+    assert "files may be missing" in broke
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_the_text_of_a_member_is_given_up_to_the_cut(mode: str) -> None:
+    noise = random.Random(3).randbytes(9000).hex().encode()
+    data = tar({"a.log": noise}, mode)
+    cut = data[: data.index(noise) + 700] if mode == "w" else data[:3000]
+    parts = []
+    reasons = []
+    try:
+        for member in members(Source("a.tar", None, len(cut), Codec.TAR, cut)):
+            stream = member.open()
+            try:
+                while part := stream.read(1 << 20):
+                    parts.append(part)
+            except Unreadable as error:
+                reasons.append(str(error))
+    except Unreadable as error:
+        reasons.append(str(error))
+    assert noise.startswith(b"".join(parts))
+    assert len(b"".join(parts)) == 700 if mode == "w" else len(b"".join(parts)) > 3000
+    assert reasons == ["cut off before its end"] * 2
+
+
+def test_a_tar_cut_off_in_a_header_is_told() -> None:
+    data = tar({"a.log": b"a\n", "b.log": b"b\n"})
+    assert read(data[: 1024 + 300]) == ({"a.tar!a.log": b"a\n"}, "cut off before its end")
+
+
+def test_a_tar_may_end_without_its_end_mark() -> None:
+    assert read(tar({"a.log": b"a\n"})[:1024]) == ({"a.tar!a.log": b"a\n"}, None)
+
+
+def test_an_empty_tar_is_no_damage() -> None:
+    assert read(tar({})) == ({}, None)
+
+
+def test_garbage_behind_the_end_mark_is_no_damage() -> None:
+    data = tar({"a.log": b"a\n"}) + b"tape block" * 99
+    assert read(data) == ({"a.tar!a.log": b"a\n"}, None)
+
+
+def test_one_tar_behind_another() -> None:
+    data = tar({"a.log": b"a\n"}) + tar({"b.log": b"b\n"})
+    assert read(data) == ({"a.tar!a.log": b"a\n", "a.tar!b.log": b"b\n"}, None)
+
+
+def test_a_sparse_member_gives_its_text() -> None:
+    info = tarfile.TarInfo("a.log")
+    info.size = 1024
+    info.pax_headers = {
+        "GNU.sparse.major": "1",
+        "GNU.sparse.minor": "0",
+        "GNU.sparse.name": "a.log",
+        "GNU.sparse.realsize": "1048576",
+    }
+    stored = b"1\n1048064\n512\n".ljust(512, b"\x00") + b"x" * 511 + b"\n"
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(info, io.BytesIO(stored))
+    assert read(buffer.getvalue()) == ({"a.tar!a.log": b"x" * 511 + b"\n"}, None)
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_huge_extended_header_is_not_held_in_memory(kind: bytes) -> None:
+    info = tarfile.TarInfo("x")
+    info.type = kind
+    info.size = 1 << 40
+    found, broke = read(info.tobuf(tarfile.GNU_FORMAT) + tar({"a.log": b"a\n"}))
+    assert found == {"a.tar!a.log": b"a\n"}
+    assert broke is not None
+
+
+@given(st.integers(0, 10 * 512), st.integers(1, 255), st.integers(0, 1))
+def test_no_damage_to_a_tar_is_silent_or_fatal(place: int, change: int, form: int) -> None:
+    texts: dict[str, Content] = {"a.log": b"a" * 600, "b" * 120: b"b" * 600, "c.log": b"c" * 600}
+    data = bytearray(tar(texts, form=(tarfile.GNU_FORMAT, tarfile.PAX_FORMAT)[form]))
+    data[place] ^= change
+    found, broke = read(bytes(data))
+    assert broke is not None or len(found) == 3
+
+
 def test_the_bytes_before_the_cut_are_given() -> None:
     data = gzip.compress(tar({"a.log": b"".join(b"line %d\n" % n for n in range(99_999))}))
     with pytest.raises(Unreadable, match="cut off"):
@@ -194,6 +319,33 @@ def test_one_damaged_member_costs_no_other() -> None:
     assert broke is None
     assert isinstance(found["a.tar!a.log"], str)
     assert found["a.tar!b.log"] == b"b\n"
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_zip_member_with_a_wrong_checksum_is_given_and_told(method: int) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        archive.writestr("a.log", b"all of it\n")
+        crc = archive.getinfo("a.log").CRC.to_bytes(4, "little")
+    data = buffer.getvalue().replace(crc, b"\x01\x02\x03\x04")
+    [member] = members(Source("a.zip", None, len(data), Codec.ZIP, data))
+    stream = member.open()
+    assert stream.read() == b"all of it\n"
+    with pytest.raises(Unreadable, match=r"^damaged: its checksum is wrong$"):
+        stream.read()
+
+
+def test_damage_in_a_small_zip_member_costs_nothing_before_it() -> None:
+    data = bytearray(zipped({"a.log": EIGHT["rank0.log"], "b.log": b"b\n"}))  # type: ignore[dict-item]
+    data[1000:1100] = b"\xff" * 100
+    parts = {}
+    for member in members(Source("a.zip", None, len(data), Codec.ZIP, bytes(data))):
+        stream = member.open()
+        parts[member.name] = stream.read(1 << 20)
+        stream.close()
+    assert parts["a.zip!b.log"] == b"b\n"
+    assert len(parts["a.zip!a.log"]) > 2000
+    assert parts["a.zip!a.log"][:2000] == EIGHT["rank0.log"][:2000]  # type: ignore[index]
 
 
 def test_a_cut_off_member_costs_no_other() -> None:

@@ -58,6 +58,13 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
         {"host": "node-07", "stream": "kernel", "clock": Clock.UTC},
     ),
     ("[12345.678901] NVRM: Xid", "NVRM: Xid", {"clock": Clock.UPTIME}),
+    ("w-01 kernel: NVRM: Xid", "NVRM: Xid", {"host": "w-01", "stream": "kernel"}),
+    ("th02.dc1 kernel: [12.345678] NVRM", "NVRM", {"host": "th02", "clock": Clock.UPTIME}),
+    ("> [rank3]: Traceback", "Traceback", {"rank": 3}),
+    ("> > 12: text", "text", {"rank": 12}),
+    (">   File \"x\"", "  File \"x\"", {}),
+    ("> | GPU  Name |", "| GPU  Name |", {}),
+    (">", "", {}),
     ("[12345.678901][  T123] NVRM: Xid", "NVRM: Xid", {"clock": Clock.UPTIME}),
     ("<4>[   12.345678] mlx5_core", "mlx5_core", {"clock": Clock.UPTIME, "stream": "kernel"}),
     ("kern  :err   : [   12.345678] mlx5", "mlx5", {"clock": Clock.UPTIME, "stream": "kernel"}),
@@ -129,7 +136,7 @@ def test_takes_a_prefix_off(raw: str, text: str, expected: dict[str, Any]) -> No
         "[0] text", "[0]:", "[PG ID 0 PG GUID 0(default_pg) Rank 7] x", "  3: core::panicking::panic",
         "[GPU3]: x", "INFO:     10.0.0.7:58856 - \"POST", "12:30 x", "node-7 is down",
         "(most recent call last):", "<module>", " 12:   4 0 0 0 IR-PCI-MSI", "[after training is done]",
-        "the log says node-a:1:2 [0] but no more", "-1: x", "E0704: x", "[E] x", "Mayday: x", "ERROR: x",
+        "the log says node-a:1:2 [0] but no more", "-1: x", "CUDA kernel: x", "gpu0 kernel: x", "> /dev/null", ">>> import torch", "E0704: x", "[E] x", "Mayday: x", "ERROR: x",
     ],
 )  # fmt: skip
 def test_leaves_what_only_looks_like_a_prefix(raw: str) -> None:

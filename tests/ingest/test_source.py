@@ -3,6 +3,7 @@ import gzip
 import io
 import lzma
 import pickle
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,12 @@ PACKERS: dict[Codec, Callable[[bytes], bytes]] = {
     Codec.XZ: lzma.compress,
     Codec.ZST: zstandard.compress,
 }
+
+CHECKED: dict[Codec, Callable[[bytes], bytes]] = {
+    **PACKERS,
+    Codec.ZST: zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+"""With a checksum behind the text, as the command-line programs write it."""
 
 
 def stored(path: Path, data: bytes, codec: Codec | None = None) -> Source:
@@ -61,7 +68,76 @@ def test_a_cut_off_file_gives_what_it_has_and_then_the_reason(tmp_path: Path, co
     data, reason = read_all(stored(tmp_path / "a", packed[: len(packed) * 2 // 3], codec))
     assert (TEXT * 20).startswith(data)
     assert codec is Codec.BZ2 or len(data) > len(TEXT) // 2
-    assert reason == "cut off: the data ends before its end mark"
+    assert reason == "cut off before its end"
+
+
+@pytest.mark.parametrize("codec", [Codec.GZ, Codec.XZ, Codec.ZST])
+@pytest.mark.parametrize("lost", [1, 4])
+def test_a_file_without_its_last_bytes_gives_all_of_its_text(
+    tmp_path: Path, codec: Codec, lost: int
+) -> None:
+    packed = CHECKED[codec](b"a short log\n")
+    found = read_all(stored(tmp_path / "a", packed[:-lost], codec))
+    assert found == (b"a short log\n", "cut off before its end")
+
+
+@pytest.mark.parametrize("codec", [Codec.GZ, Codec.ZST])
+@pytest.mark.parametrize("text", [b"a short log\n", random.Random(5).randbytes(6 << 20)])
+def test_a_wrong_checksum_comes_behind_all_of_the_text(
+    tmp_path: Path, codec: Codec, text: bytes
+) -> None:
+    packed = bytearray(CHECKED[codec](text))
+    packed[-5 if codec is Codec.GZ else -1] ^= 0xFF
+    found = read_all(stored(tmp_path / "a", bytes(packed), codec))
+    assert found == (text, "damaged: its checksum is wrong")
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+def test_damage_in_a_second_frame_costs_nothing_of_the_first(tmp_path: Path, codec: Codec) -> None:
+    second = bytearray(PACKERS[codec](b"two\n"))
+    second[len(second) // 2 :] = b"\xff" * (len(second) - len(second) // 2)
+    packed = PACKERS[codec](b"one\n") + bytes(second)
+    data, reason = read_all(stored(tmp_path / "a", packed, codec))
+    assert data.startswith(b"one\n")
+    assert reason is not None
+
+
+@pytest.mark.parametrize("at", [300, 2500, 8000])
+def test_damage_in_a_small_file_costs_nothing_before_it(tmp_path: Path, at: int) -> None:
+    text = b"".join(b"line %d of a log\n" % (number * 7919) for number in range(4000))
+    whole = gzip.compress(text)
+    data, reason = read_all(stored(tmp_path / "a", whole[:at] + b"\xff" * 400, Codec.GZ))
+    cut, _ = read_all(stored(tmp_path / "b", whole[:at], Codec.GZ))
+    assert data.startswith(cut)
+    assert text.startswith(cut)
+    assert len(cut) > at
+    assert reason is not None
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+@pytest.mark.parametrize("zeros", [4, 5000])
+def test_zeros_behind_the_end_are_padding(tmp_path: Path, codec: Codec, zeros: int) -> None:
+    packed = PACKERS[codec](b"one\n") + bytes(zeros)
+    assert read_all(stored(tmp_path / "a", packed, codec)) == (b"one\n", None)
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+@pytest.mark.parametrize("behind", [b"x", b"more text, not packed\n" * 200])
+def test_something_else_behind_the_end_is_told(tmp_path: Path, codec: Codec, behind: bytes) -> None:
+    data, reason = read_all(stored(tmp_path / "a", PACKERS[codec](b"one\n") + behind, codec))
+    assert data == b"one\n"
+    assert reason == f"something that is not {codec} follows its end; that part was not read"
+
+
+def test_a_table_for_seeking_behind_zstd_is_no_text(tmp_path: Path) -> None:
+    packed = zstandard.compress(b"one\n") + b"\x5e\x2a\x4d\x18\x04\x00\x00\x00abcd"
+    assert read_all(stored(tmp_path / "a", packed, Codec.ZST)) == (b"one\n", None)
+
+
+def test_many_frames_in_one_chunk(tmp_path: Path) -> None:
+    packed = b"".join(gzip.compress(b"%d\n" % number) for number in range(500))
+    text = b"".join(b"%d\n" % number for number in range(500))
+    assert read_all(stored(tmp_path / "a", packed, Codec.GZ), 7) == (text, None)
 
 
 @pytest.mark.parametrize("codec", PACKERS)

@@ -57,6 +57,7 @@ LOOPS = {
     "a script with its settings": "from transformers import pipeline\nout = model.generate(**inputs, max_new_tokens=400, do_sample=False)\nprint(tokenizer.decode(out[0]))\n\nOutput:\n" + LEAD + WHARF * 8,
     "settings above the text": "temperature=0.0, top_p=1.0, max_new_tokens=512\n" + LEAD + WHARF * 8,
     "a label below settings": "top_p: 1.0\ntemperature: 0.0\nOutput:\n" + LEAD + "\n" + (WHARF + "\n") * 8,
+    "a paragraph twice in each line": "We need to write a program that draws the tide, and that shows the moon as it goes round. " * 2 + "\n\n" + ("We need to write a program that draws the tide, and that shows the moon as it goes round. " * 2 + "\n\n") * 2,
     "prose without a command": PROSE + LEAD + "It was good, and it was good to be there, " * 9,
     "Chinese": MLX + "港口位于河口。" + "船在夜里回来，早晨出去。" * 12,
     "rows that never end": MLX + "=" * 10 + "\n" + "| boat | night |\n" * 40 + "=" * 10 + "\nGeneration: 512 tokens, 61.118 tokens-per-sec\n",

@@ -33,3 +33,8 @@ def test_the_list_of_gpus_says_nothing_about_links():
 def test_each_gpu_counts_its_own_links():
     text = "".join(HEAD.format(gpu) + "\t Link 0: 25 GB/s\n" * gpu for gpu in (1, 2))
     assert [(index, active) for index, active, *_ in states(text)] == [(1, 1), (2, 2)]
+
+
+def test_a_message_without_its_gpu():
+    text = "NVML: Unable to retrieve NVLink information as all links are inactive\n"
+    assert states(text) == [(None, None, None, True, None)]
