@@ -117,7 +117,7 @@ def _finding(one: Judged, case: Case, playbooks: Mapping[str, Playbook], lang: s
         culprit=node.culprit,
         first_seen=_iso(first, case) if first else None,
         count=node.count,
-        evidence=[_evidence(event, case) for event in node.events[:EVIDENCE_SHOWN]],
+        evidence=[_evidence(event, case) for event in _places(node)[:EVIDENCE_SHOWN]],
         explains=sorted(other.key for other in node.reach() if other is not node),
         explained_by=sorted(other.key for other in node.explained_by),
         missing_evidence=list(match.missing),
@@ -128,6 +128,14 @@ def _finding(one: Judged, case: Case, playbooks: Mapping[str, Playbook], lang: s
         ],
         playbook=_playbook(node, playbooks, lang) if one.role != "context" else None,
     )
+
+
+def _places(node: Node) -> list[Event]:
+    """Return the evidence of a finding, one event of each line."""
+    places: dict[tuple[str, int], Event] = {}
+    for event in node.events:
+        places.setdefault((event.file, event.line), event)
+    return list(places.values())
 
 
 def _playbook(node: Node, playbooks: Mapping[str, Playbook], lang: str) -> FilledPlaybook | None:
