@@ -9,16 +9,29 @@ the JSON report::
     for finding in report.findings:
         if finding.role == "root":
             print(finding.title, finding.culprit.hosts)
+
+What can go wrong is a ``DiagnoseError``: a ``UsageError``, ``RuleErrors`` with all mistakes in
+rules and playbooks, or ``NoInputError``, whose ``report`` says what was tried.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from diagnose.errors import DiagnoseError, NoInputError, RuleErrors, UsageError
 from diagnose.version import VERSION
 
 if TYPE_CHECKING:
     from diagnose.api import Report, run, run_text
 
-__all__ = ["VERSION", "Report", "run", "run_text"]
+__all__ = [
+    "VERSION",
+    "DiagnoseError",
+    "NoInputError",
+    "Report",
+    "RuleErrors",
+    "UsageError",
+    "run",
+    "run_text",
+]
 
 
 def __getattr__(name: str) -> Any:

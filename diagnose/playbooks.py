@@ -292,7 +292,7 @@ class _Placeholder(str):
     def __getitem__(self, part: Any) -> "_Placeholder":
         return _Placeholder(f"<{part}>") if isinstance(part, str) else self
 
-    def __iter__(self) -> Iterator["_Placeholder"]:  # type: ignore[override]
+    def __iter__(self) -> Iterator["_Placeholder"]:
         yield self
 
 

@@ -329,12 +329,14 @@ def test_color_on_a_terminal(api, env, monkeypatch):
 
 
 def test_chinese_words(api):
-    assert call("logs", "--lang", "zh").stdout.startswith("未发现问题: ")
+    assert call("logs", "--lang", "zh").stdout.startswith("未发现需要处理的问题\n")
     assert api.calls[0][1]["lang"] == "zh"
 
 
 def test_markdown(api):
-    assert call("logs", "--format", "markdown").stdout.startswith("## Nothing wrong found: ")
+    assert call("logs", "--format", "markdown").stdout.startswith(
+        "## Nothing that needs action was found\n"
+    )
 
 
 def test_a_narrow_window_is_used(api):

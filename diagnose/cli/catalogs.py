@@ -115,10 +115,10 @@ def list_parsers(style: str) -> None:
         return
     for row in rows:
         head = f"{row['name']} ({row['kind']}): {row['title']}"
-        lines = textwrap.wrap(head, columns(), subsequent_indent="  ")
-        sample = str(row["sample"]).strip("\n").split("\n")[:4]
-        lines += [cut(f"    {visible(line)}") for line in sample]
-        echo("".join(f"{line.rstrip()}\n" for line in lines))
+        shown = textwrap.wrap(head, columns(), subsequent_indent="  ")
+        for line in str(row["sample"]).strip("\n").split("\n")[:4]:
+            shown.append(cut(f"    {visible(line)}".rstrip()))
+        echo("".join(f"{line}\n" for line in shown))
 
 
 @click.command()

@@ -55,8 +55,8 @@ class DefaultRun(click.Group):
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:
-            error.possibilities = _misspelled(error.option_name, error.possibilities or ())
-            raise
+            near = _misspelled(error.option_name, error.possibilities or ())
+            raise click.NoSuchOption(error.option_name, possibilities=near, ctx=error.ctx) from None
         except DiagnoseError as error:
             # Mistakes in files begin with the place, which editors and terminals make clickable.
             prefix = "" if isinstance(error, RuleErrors) else "Error: "

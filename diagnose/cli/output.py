@@ -33,9 +33,10 @@ def rendered(report: ReportData, options: RunOptions) -> str:
     from diagnose.render import text
 
     if options.quiet:
+        from diagnose.render.sentences import translated
         from diagnose.render.visible import one_line
 
-        return one_line(report.summary) + "\n"
+        return one_line(translated(options.lang, report.summary)) + "\n"
     return text.render(
         report,
         width=columns(),

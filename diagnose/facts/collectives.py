@@ -5,8 +5,8 @@
                         the group wait in under the same sequence number
 ======================= ==========================================================================
 
-The lowest rank is no reference: it may be the odd one itself. Without a majority the event stands
-at the first record and names no rank. Sizes count only where all ranks must pass the same one;
+The lowest rank is no reference: it may be the odd one itself. Without a majority one event
+names no rank. Sizes count only where all ranks must pass the same one;
 uneven inputs are legitimate in the others, and point-to-point calls have numbers of their own.
 """
 
@@ -67,13 +67,11 @@ def _odd_ones(members: dict[int, Event]) -> Iterator[Event]:
     if len(counts) == 1:
         return
     (usual, most), *_ = counts.most_common(1)
-    if 2 * most <= len(calls):
-        first = members[min(members)]
-        yield replace(_event(first, usual, counts), rank=None, local_rank=None, host=None)
-        return
-    for rank in sorted(calls):
-        if calls[rank] != usual:
-            yield _event(members[rank], usual, counts)
+    found = [_event(members[rank], usual, counts) for rank in sorted(calls) if calls[rank] != usual]
+    if 2 * most > len(calls):
+        yield from found
+    else:
+        yield replace(found[0], rank=None, local_rank=None, host=None)
 
 
 def _call(event: Event) -> Call:

@@ -8,12 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from diagnose.facts.placement import Process, ProcessKey, process_key
 from diagnose.facts.settings import whole
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading, SourceSummary
 from diagnose.parsers.convert import address, short_host
 
 SUPERVISORS = ("torchrun.", "launcher.", "slurm.", "k8s.", "ray.", "kernel.", "fr.")
 """Programs that write about ranks without being one."""
+
+PRINTS_HOST = "nccl."
+"""Beginning of the names of records that state the host of their process."""
+
+POD = LazyPattern(r"\s*\[pod/([\w.-]+)(?:/[\w.-]+)?\]")
+"""The prefix of ``kubectl logs --prefix``."""
 
 DEFAULT_GROUPS = frozenset({"0", "default_pg"})
 """Names of the process group that spans the world, by id and by description."""
@@ -32,6 +39,29 @@ def host_addresses(events: Iterable[Event]) -> dict[str, str]:
         if event.name == "nccl.bootstrap_interface" and event.host and isinstance(found, str):
             owners.setdefault(address(found), set()).add(event.host)
     return {ip: next(iter(hosts)) for ip, hosts in owners.items() if len(hosts) == 1}
+
+
+def host_aliases(reading: Reading) -> dict[str, str]:
+    """Return the host behind each name of a pod or a file, where its program prints another.
+
+    A collector names the pod and NCCL the machine; both on the lines of one writer are one machine.
+    Names that a program prints itself, or that stand for several machines, are left as they are.
+    """
+    sources = {source.name: source.host for source in reading.sources}
+    printed = {event.host for event in reading.events if event.name.startswith(PRINTS_HOST)}
+    found: dict[str, set[str]] = {}
+    for event in reading.events:
+        if event.host is None or not event.name.startswith(PRINTS_HOST):
+            continue
+        pod = POD.match(event.text)
+        for name in (pod[1] if pod else None, sources.get(event.file)):
+            if name is not None:
+                found.setdefault(name, set()).add(event.host)
+    return {
+        name: next(iter(hosts))
+        for name, hosts in found.items()
+        if len(hosts) == 1 and name not in printed
+    }
 
 
 def use_host_names(reading: Reading, addresses: Mapping[str, str]) -> None:

@@ -14,6 +14,7 @@ from diagnose.facts.identity import (
     complete_from_sources,
     drop_group_ranks,
     host_addresses,
+    host_aliases,
     is_writer,
     use_host_names,
 )
@@ -130,7 +131,7 @@ def build_job(reading: Reading, attempts: Attempts) -> JobModel:
     """Return the job model, and complete rank and host of events and series in place."""
     events = reading.events
     addresses = host_addresses(events)
-    use_host_names(reading, addresses)
+    use_host_names(reading, {**host_aliases(reading), **addresses})
     drop_group_ranks(events)
     complete_from_sources(reading)
     arguments = settings.arguments(events)

@@ -150,10 +150,27 @@ def _zip_content(raw: BinaryIO, archive: zipfile.ZipFile, info: zipfile.ZipInfo)
     header = raw.read(ZIP_HEADER)
     lengths = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
     raw.seek(info.header_offset + ZIP_HEADER + lengths)
-    stored: Readable = Stream(cast(Readable, raw), limit=info.compress_size)
-    if info.compress_type == zipfile.ZIP_DEFLATED:
-        stored = FrameReader(cast(BinaryIO, stored), DEFLATE)
-    return _Checked(stored, info.CRC)
+    packed = _Stored(raw, info.compress_size)
+    deflated = info.compress_type == zipfile.ZIP_DEFLATED
+    return _Checked(FrameReader(cast(BinaryIO, packed), DEFLATE) if deflated else packed, info.CRC)
+
+
+class _Stored:
+    """The bytes of a member of a zip as they are stored."""
+
+    def __init__(self, raw: BinaryIO, size: int) -> None:
+        self._raw = raw
+        self._left = size
+
+    def read1(self, size: int = CHUNK, /) -> bytes:
+        part = self._raw.read(min(size, self._left))
+        self._left -= len(part)
+        return part
+
+    read = read1
+
+    def close(self) -> None:
+        """Leave the archive open for the next member."""
 
 
 class _Checked:
@@ -173,6 +190,7 @@ class _Checked:
 
     def close(self) -> None:
         """Leave the archive open for the next member."""
+        self._inner.close()
 
 
 def _member(

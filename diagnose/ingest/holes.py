@@ -1,7 +1,8 @@
-"""NUL bytes in front of a text: what ``copytruncate`` of logrotate leaves where a program writes on
-at its old place, and what a file holds that was never flushed before a crash.
+"""NUL bytes in front of a text.
 
-They hold no line end, so that leaving them out keeps the numbers of the lines.
+``copytruncate`` of logrotate leaves them where a program writes on at its old place, and so does a
+crash before the first page of a file was flushed. They hold no line end, so that leaving them out
+keeps the numbers of the lines.
 """
 
 import errno

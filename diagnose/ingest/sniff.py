@@ -49,6 +49,13 @@ ZIP_NAMES = LazyPattern(
     r"\.(?:pt|pth|ckpt|bin|distcp|npz|whl|jar|egg|docx|xlsx|pptx|nemo)$", re.IGNORECASE
 )
 
+REPORT = LazyPattern(
+    rb'(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"diagnose\.report/\d+"'
+    rb"|(?:## )?[^\n]{1,500}\n\s*(?:\*\*)?"
+    rb"(?:How sure|\xe6\x8a\x8a\xe6\x8f\xa1):[^\n]{1,80}[01]\.\d\d(?:\)|\xef\xbc\x89); "
+)
+"""The JSON report, and the first two lines of the one in text or Markdown, English or Chinese."""
+
 PICKLE = LazyPattern(rb"\x80[\x02-\x05](?:[\x8a\x95}\](KcqX.N\x88\x89]|$)")
 PRINTABLE = bytes(range(32, 127)) + bytes(range(128, 256)) + b"\t\n\r\x08\x0c\x1b"
 
@@ -65,6 +72,8 @@ def binary_reason(name: str, head: bytes) -> str | None:
         name: Of the source; only a zip is judged by it as well.
         head: Its first bytes, unpacked, 64 KiB or the whole.
     """
+    if REPORT.match(head):
+        return "a report of diagnose"
     if encoding_of(head) is not None:
         return None
     kind = _binary_kind(name, head)
@@ -151,7 +160,7 @@ WHOLE_NAMES = (
     LazyPattern(r"^_?(?:fr_|nccl_)?dump_(?P<rank>\d{1,6})$"),
     # srun's %j_%s_%t, and %j_%t
     LazyPattern(r"^slurm-\d+(?:_\d+)?_(?P<rank>\d{1,5})$"),
-    LazyPattern(r"^slurm-\d+[-_.](?P<host>[A-Za-z].*\d)[-_.](?P<rank>\d{1,5})$"),
+    LazyPattern(r"^slurm-\d+[-_.](?!ip-\d+-\d+-\d+-\d+$)(?P<host>[A-Za-z].*\d)[-_.](?P<rank>\d{1,5})$"),
     # NCCL_DEBUG_FILE=nccl.%h.%p.log
     LazyPattern(r"^nccl[._-](?:debug[._-])?(?P<host>[A-Za-z][\w-]*\d[\w-]*)(?:\.[A-Za-z][\w-]*)*\.\d+$"),
     LazyPattern(r"^workerlog\.(?P<local_rank>\d{1,3})$"),
@@ -162,15 +171,29 @@ WHOLE_NAMES = (
 
 TOKENS = LazyPattern(r"[^A-Za-z0-9-]+")
 CONTENTS = LazyPattern(
-    r"^(?:(?:dmesg|kern|kernel|syslog|messages|journal|journalctl|console|nvidia|smi|nvlink|topo"
-    r"|ibstat|ibstatus|iblinkinfo|devinfo|lspci|dmon|cpu|stat|slurm|torchrun|nccl|train|training|log"
-    r"|logs|env|free|df|q)-)+"
-    r"|(?:-(?:dmesg|kern|kernel|syslog|messages|journal|journalctl|console|nvidia|smi|nvlink|topo"
-    r"|ibstat|ibstatus|iblinkinfo|devinfo|lspci|dmon|cpu|stat|slurm|torchrun|nccl|train|training|log"
-    r"|logs|env|free|df|q))+$",
+    r"dmesg|kern|kernel|syslog|messages|journal|journalctl|console|bmc|sel|ipmi|ipmitool|ip"
+    r"|addr|address|route|link|neigh|ifconfig|ethtool|netstat|netdev|netdev2|rdma|ibv"
+    r"|devinfo|ibstat|ibstatus|ibdev2netdev|ibdiagnet|iblinkinfo|perfquery|mlxlink|counters"
+    r"|lspci|lscpu|numactl|lstopo|sysctl|limits|ulimit|ps|top|free|df|du|mount|iostat|vmstat"
+    r"|mpstat|dstat|sar|meminfo|cpuinfo|nvidia|smi|nvlink|topo|dmon|pmon|dcgm|dcgmi|q|env"
+    r"|pip|packages|slurm|torchrun|srun|mpirun|nccl|rccl|vllm|sglang|tgi|serve|serving|infer"
+    r"|inference|train|training|megatron|deepspeed|accelerate|all|reduce|allreduce|gather"
+    r"|allgather|scatter|sendrecv|alltoall|bandwidth|log|logs|out|err|stdout|stderr|output"
+    r"|trace|debug|kubectl|docker|crictl|describe",
     re.IGNORECASE,
 )
-"""What a file holds, written before or behind the host: ``dmesg-node-07``, ``node-07-dmesg``."""
+"""Words that say what a file holds, written before or behind the host: ``dmesg-node-07``."""
+
+RANK_PART = LazyPattern(r"(?:^|(?<=-))(?:local-?)?rank-?\d{1,6}(?:-|$)", re.IGNORECASE)
+COUNTED = LazyPattern(
+    r"(?:gpu|cuda|device|attempt|restart|try|pid|tid|proc|process|task|job|run|step|part|eth|mlx|nic|ib)"
+    r"\d+",
+    re.IGNORECASE,
+)
+"""A number beside a host that counts something else: ``node-51-gpu3``."""
+
+DAY = LazyPattern(r"(?:^|-)20\d\d-\d\d-\d\d(?:T[\dZ-]*)?(?=-|$)")
+DATE = LazyPattern(r"20\d{6}(?:T\d{4,6}Z?)?|\d{10,}")
 
 
 def identity(name: str) -> Identity:
@@ -225,8 +248,28 @@ def _ranks(part: str) -> dict[str, str]:
 
 
 def _host(stem: str) -> str | None:
-    tokens = (CONTENTS.sub("", token) for token in TOKENS.split(stem))
-    return next((token for token in tokens if token and is_host(token)), None)
+    hosts = (_host_in(token) for token in TOKENS.split(stem))
+    return next((host for host in hosts if host), None)
+
+
+def _host_in(token: str) -> str | None:
+    """Return the host in a word such as ``ip-addr-node-12`` or ``train-gpu-n37-rank12``.
+
+    What is not known to say something else stays with the host: ``llama-worker-3`` may be a pod.
+    """
+    parts = RANK_PART.sub("", DAY.sub("", token)).strip("-").split("-")
+    while len(parts) > 1 and (CONTENTS.fullmatch(parts[-1]) or DATE.fullmatch(parts[-1])):
+        parts.pop()
+    if COUNTED.fullmatch(parts[-1]) and is_host("-".join(parts[:-1])):
+        parts.pop()
+    while _says_something_else(parts[0]) and is_host("-".join(parts[1:])):
+        parts.pop(0)
+    host = "-".join(parts)
+    return host if is_host(host) else None
+
+
+def _says_something_else(part: str) -> bool:
+    return part.isdecimal() or bool(CONTENTS.fullmatch(part) or COUNTED.fullmatch(part))
 
 
 def _stream(part: str) -> str | None:

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -151,6 +152,9 @@ def _stated(pattern: Pattern) -> Scalar:
 
 
 def _add_patterns(parser: LineParser, events: dict[str, Emitted]) -> None:
+    # What ``refine`` adds is declared nowhere, but its module names it.
+    completing = _modules(parser.refine) if parser.refine is not None else []
+    added = frozenset[str]().union(*map(_words, completing))
     for pattern in parser.patterns:
         emitted = events.setdefault(pattern.event, Emitted())
         numeric = {name for name, made in pattern.types.items() if made in _NUMERIC}
@@ -159,10 +163,7 @@ def _add_patterns(parser: LineParser, events: dict[str, Emitted]) -> None:
         emitted.natures.add(pattern.nature)
         if emitted.fields is not None:
             emitted.fields |= _declared(pattern)
-        if parser.refine is not None:
-            # What it adds is declared nowhere, but its module names it.
-            for module in _modules(parser.refine):
-                emitted.words |= _words(module)
+        emitted.words |= added
 
 
 def _declared(pattern: Pattern) -> set[str]:
@@ -170,7 +171,7 @@ def _declared(pattern: Pattern) -> set[str]:
 
 
 def _modules(function: Callable[..., Any]) -> list[ModuleType]:
-    module = inspect.getmodule(function)
+    module = sys.modules.get(getattr(function, "__module__", ""))
     return [] if module is None else [module]
 
 

@@ -163,7 +163,7 @@ CUDA_ERRORS = LineParser(
         ),
         Pattern(
             event="hip.hardware_exception",
-            regex=r"HW Exception by GPU node-(?P<node>\d+)\b.{0,80}?reason ?: ?(?P<message>\S.*)",
+            regex=r"HW Exception by GPU node-(?P<node>\d+) \(Agent handle: \w+\) reason ?: ?(?P<message>\S.*)",
             nature=Nature.ERROR,
             source="ROCm 5.x to 7.x, ROCR-Runtime, amd_gpu_agent.cpp and runtime.cpp",
             sample="HW Exception by GPU node-4 (Agent handle: 0x55d01c30) reason :GPU Hang",

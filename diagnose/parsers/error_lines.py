@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.model.event import Event, Nature
+from diagnose.model.event import Clock, Event, Line, Nature
 from diagnose.parsers.base import BlockText, BulkParser, make_event
 
 LAST = 3
@@ -34,7 +34,14 @@ def read(block: BlockText) -> Iterator[Event]:
         for found in MARK.finditer(block.data)
     }
     for place in list(places.values())[-LAST:]:
-        yield make_event("log.error", Nature.ERROR, block.line_at(place))
+        line = block.line_at(place)
+        if not _of_kernel(line):
+            yield make_event("log.error", Nature.ERROR, line)
+
+
+def _of_kernel(line: Line) -> bool:
+    """Return whether the kernel speaks: it goes on, whatever a job ended in."""
+    return line.stream == "kernel" or line.clock is Clock.UPTIME
 
 
 PARSERS = (

@@ -8,7 +8,7 @@ class Headline:
     """The answer in one line.
 
     Args:
-        label: Such as ``Root cause``.
+        label: Such as ``Root cause: ``; without a text behind it the whole line.
         text: What is wrong and who.
         tone: ``bad``, ``unsure`` or ``good``.
     """
@@ -20,7 +20,7 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A paragraph; with a label it is a named value."""
+    """A paragraph; with a label, such as ``How sure: ``, it is a named value."""
 
     text: str
     label: str = ""
@@ -88,6 +88,7 @@ class StageRow:
         checked: How many rules had something to look at, in words.
         why: What the state rests on.
         tone: As in ``Headline``, or ``none`` where there was nothing to look at.
+        label: The name as it stands before what it names, such as ``comms: ``.
     """
 
     stage: str
@@ -95,6 +96,7 @@ class StageRow:
     checked: str
     why: str
     tone: str
+    label: str
 
 
 Block = Headline | Prose | Heading | Group | Proof | Item | Note | Command | StageRow

@@ -53,13 +53,13 @@ def _continues(block: Block, previous: Block | None) -> bool:
 def _draw(block: Block) -> Iterator[str]:
     match block:
         case Headline(label, text):
-            yield f"## {_escaped(label)}: {_escaped(text)}"
+            yield f"## {_escaped(label)}{' ' * label.endswith(' ')}{_escaped(text)}"
         case Heading(text):
             yield f"### {_escaped(text)}"
         case Group(text):
             yield f"**{_escaped(text)}**"
         case Prose(text, label):
-            yield f"**{_escaped(label)}:** {_escaped(text)}" if label else _escaped(text)
+            yield f"{_strong(label)}{_escaped(text)}" if label else _escaped(text)
         case Proof(place, text):
             yield f"- {_code(place)}"
             yield ""
@@ -72,9 +72,16 @@ def _draw(block: Block) -> Iterator[str]:
         case Command(text):
             yield ""
             yield from _fenced(text.strip(), "    ")
-        case StageRow(stage, state, checked, why):
+        case StageRow(_, state, checked, why, label=label):
             found = f"**{_escaped(state)}**, {_escaped(checked)}; {_escaped(why)}"
-            yield f"- {_escaped(stage)}: {found}"
+            yield f"- {_escaped(label)}{' ' * label.endswith(' ')}{found}"
+
+
+def _strong(label: str) -> str:
+    """Return a label in bold; a colon with no space behind it would not end the bold type."""
+    if label.endswith(" "):
+        return f"**{_escaped(label)}** "
+    return f"**{_escaped(label[:-1])}**{label[-1]}"
 
 
 def _escaped(text: str) -> str:

@@ -19,8 +19,9 @@ from diagnose.render.blocks import (
     Proof,
     Prose,
 )
+from diagnose.render.sentences import translated
 from diagnose.render.who import culprits
-from diagnose.render.words import Language, phrase
+from diagnose.render.words import Language, owner, phrase
 
 PROOFS = 3
 """Places shown for one finding unless all are asked for."""
@@ -67,19 +68,30 @@ def _opening(report: ReportData, answers: Sequence[Finding], lang: Language) -> 
     if report.verdict == "root-cause" and answers:
         if len(answers) > 1:
             total = phrase(lang, "root-causes", total=len(answers))
-            yield Headline(total, report.summary, "bad")
+            yield Headline(label(lang, total), translated(lang, report.summary), "bad")
         return
-    tone = "good" if report.verdict == "healthy" else "unsure"
-    yield Headline(phrase(lang, report.verdict), report.summary, tone)
     if report.verdict in ("healthy", "no-evidence"):
-        yield Prose(phrase(lang, f"{report.verdict}-note"))
+        # The summary of these says the same as the headline.
+        tone = "good" if report.verdict == "healthy" else "unsure"
+        yield Headline(phrase(lang, report.verdict), "", tone)
+        read = report.inputs.lines > 0 or report.verdict == "healthy"
+        yield Prose(phrase(lang, f"{report.verdict}-note" if read else "no-input-note"))
+        return
+    verdict = phrase(lang, report.verdict)
+    yield Headline(label(lang, verdict), translated(lang, report.summary), "unsure")
+
+
+def label(lang: Language, name: str) -> str:
+    """Return a name with the colon of the language, as it stands before what it names."""
+    return phrase(lang, "label", name=name)
 
 
 def _finding(
     report: ReportData, finding: Finding, number: int, total: int, lang: Language, verbose: bool
 ) -> Iterator[Block]:
-    yield Headline(_label(report, number, total, lang), _what_and_who(finding, lang), "bad")
-    yield Prose(_how_sure(finding, lang), label=phrase(lang, "how-sure"))
+    heading = label(lang, _rank_of(report, number, total, lang))
+    yield Headline(heading, _what_and_who(finding, lang), "bad")
+    yield Prose(_how_sure(finding, lang), label=label(lang, phrase(lang, "how-sure")))
     if finding.explanation:
         yield Prose(finding.explanation)
     yield from _proof(finding, lang, verbose)
@@ -99,7 +111,7 @@ def _finding(
     yield from _steps(finding, lang, verbose)
 
 
-def _label(report: ReportData, number: int, total: int, lang: Language) -> str:
+def _rank_of(report: ReportData, number: int, total: int, lang: Language) -> str:
     if report.verdict == "symptoms-only":
         return phrase(lang, "unexplained")
     if total > 1:
@@ -122,12 +134,13 @@ def _how_sure(finding: Finding, lang: Language) -> str:
         level=phrase(lang, finding.level),
         stage=_stage(finding.stage, lang),
         cause=finding.cause,
-        owner=finding.owner,
+        owner=owner(lang, finding.owner),
     )
     parts = [phrase(lang, word, confidence=finding.confidence), kind]
     if finding.symptoms:
-        parts.append(phrase(lang, "symptoms", numbers=", ".join(map(str, finding.symptoms))))
-    return "; ".join(parts)
+        key = "symptoms" if len(finding.symptoms) > 1 else "symptom"
+        parts.append(phrase(lang, key, numbers=", ".join(map(str, finding.symptoms))))
+    return phrase(lang, "clauses").join(parts)
 
 
 def _stage(stage: str, lang: Language) -> str:
@@ -179,7 +192,7 @@ def _steps(finding: Finding, lang: Language, verbose: bool) -> Iterator[Block]:
     playbook = finding.playbook
     if playbook is None:
         return
-    yield Heading(f"{phrase(lang, 'todo')}: {playbook.title}")
+    yield Heading(label(lang, phrase(lang, "todo")) + playbook.title)
     number = hidden = 0
     for group in GROUPS:
         steps = [step for step in playbook.steps if step.group == group]

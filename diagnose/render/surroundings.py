@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from diagnose.model.report import Finding, ReportData
 from diagnose.render.blocks import Block, Heading, Item, Note, Prose, StageRow
+from diagnose.render.sentences import translated
 from diagnose.render.who import first_names
 from diagnose.render.words import Language, phrase
 from diagnose.templates import ranges, size
@@ -31,7 +32,10 @@ def around(
         state = "state-no-evidence" if stage.state == "no-evidence" else stage.state
         checked = phrase(lang, "rules-checked", count=stage.checked)
         tone = _TONES[stage.state]
-        yield StageRow(phrase(lang, name), phrase(lang, state), checked, stage.why, tone)
+        why = translated(lang, stage.why)
+        words = phrase(lang, name)
+        label = phrase(lang, "label", name=words)
+        yield StageRow(words, phrase(lang, state), checked, why, tone, label)
     inputs = report.inputs
     read = phrase(
         lang,
@@ -40,7 +44,7 @@ def around(
         lines=f"{inputs.lines:,}",
         bytes=size(inputs.bytes),
     )
-    yield Prose(read, label=phrase(lang, "read"))
+    yield Prose(read, label=phrase(lang, "label", name=phrase(lang, "read")))
     yield from _section("unchecked", _unchecked(report, lang), lang, verbose)
     yield from _section("others", _others(report, answers, lang), lang, verbose)
     yield from _section("unknown-errors", _unknown(report, lang), lang, verbose)
@@ -50,7 +54,8 @@ def around(
             who = [f"rank {moment.rank}"] if moment.rank is not None else []
             who += [moment.host] if moment.host else []
             where = f" ({', '.join(who)})" if who else ""
-            yield Item(f"{moment.time or '?'}  {moment.what}{where}")
+            time = f"{moment.time}  " if moment.time else ""
+            yield Item(f"{time}{moment.what}{where}")
 
 
 def _job(report: ReportData, lang: Language) -> Iterator[Block]:
@@ -88,9 +93,11 @@ def _unchecked(report: ReportData, lang: Language) -> list[str]:
         words = "no-log" if len(missing) == 1 else "no-logs"
         entries[phrase(lang, words, ranks=ranges(missing))] = None
     for skipped in report.inputs.skipped:
-        entries[phrase(lang, "skipped", file=skipped["file"], reason=skipped["reason"])] = None
+        reason = translated(lang, skipped["reason"])
+        entries[phrase(lang, "skipped", file=skipped["file"], reason=reason)] = None
     for cut in report.inputs.truncated:
-        entries[phrase(lang, "truncated", file=cut["file"], what=cut["what"])] = None
+        key = "truncated" if cut["file"] is not None else "failed"
+        entries[phrase(lang, key, file=cut["file"], what=cut["what"])] = None
     return list(entries)
 
 
@@ -107,7 +114,8 @@ def _others(report: ReportData, answers: Sequence[Finding], lang: Language) -> l
         place = (
             f" ({finding.evidence[0].file}:{finding.evidence[0].line})" if finding.evidence else ""
         )
-        lines.append(f"{phrase(lang, finding.level)}: {title}{place}")
+        level = phrase(lang, "label", name=phrase(lang, finding.level))
+        lines.append(f"{level}{title}{place}")
     return lines
 
 

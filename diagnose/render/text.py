@@ -76,7 +76,7 @@ def _draw(block: Block, console: Console) -> Iterator[Text]:
     match block:
         case Headline(label, text, tone):
             yield Text()
-            head = Text.assemble((f"{label}: ", TONES[tone]), (one_line(text), "bold"))
+            head = Text.assemble((label, TONES[tone]), (one_line(text), "bold"))
             yield from _wrapped(head, "", "  ", console)
         case Heading(text):
             yield Text()
@@ -84,7 +84,7 @@ def _draw(block: Block, console: Console) -> Iterator[Text]:
         case Group(text):
             yield Text(f"  {text}", "underline")
         case Prose(text, label):
-            named = Text.assemble((f"{label}: " if label else "", "bold"), one_line(text))
+            named = Text.assemble((label, "bold"), one_line(text))
             yield from _wrapped(named, "  ", "  ", console)
         case Proof():
             yield from _proof(block, console)

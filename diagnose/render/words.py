@@ -12,7 +12,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "root-causes": ("{total} root causes", "{total} 个根因"),
     "unexplained": ("Cause unknown", "原因未知"),
     "symptoms-only": ("No root cause found, symptoms only", "未找到根因，仅有症状"),
-    "healthy": ("Nothing wrong found", "未发现问题"),
+    "healthy": ("Nothing that needs action was found", "未发现需要处理的问题"),
     "no-evidence": ("No evidence", "没有证据"),
     "healthy-note": (
         "This covers only what the logs below show; stages without evidence were not judged.",
@@ -23,6 +23,13 @@ _WORDS: dict[str, tuple[str, str]] = {
         "`diagnose parsers list` shows what is recognised.",
         "没有识别出任何已知程序的日志行，因此未作判断。`diagnose parsers list` 列出可识别的内容。",
     ),
+    "no-input-note": (
+        "Nothing could be read, so nothing was judged.",
+        "没有可读取的内容，因此未作判断。",
+    ),
+    # how words are put together
+    "label": ("{name}: ", "{name}："),
+    "clauses": ("; ", "；"),
     # how sure
     "how-sure": ("How sure", "把握"),
     "confirmed": ("confirmed by evidence ({confidence:.2f})", "证据确认（{confidence:.2f}）"),
@@ -33,7 +40,17 @@ _WORDS: dict[str, tuple[str, str]] = {
         "{level}, {stage}, cause {cause}, owner {owner}",
         "{level}，{stage}，原因 {cause}，负责方 {owner}",
     ),
-    "symptoms": ("symptom {numbers}", "症状 {numbers}"),
+    "symptom": ("symptom {numbers}", "症状 {numbers}"),
+    "symptoms": ("symptoms {numbers}", "症状 {numbers}"),
+    # owners that ship; a rule pack may have others
+    "owner-config": ("config", "配置"),
+    "owner-hardware": ("hardware", "硬件"),
+    "owner-network": ("network", "网络"),
+    "owner-platform": ("platform", "平台"),
+    "owner-software": ("software", "软件"),
+    "owner-storage": ("storage", "存储"),
+    "owner-unknown": ("unknown", "未知"),
+    "owner-user-code": ("user-code", "用户代码"),
     # sections
     "proof": ("Proof", "证据"),
     "explains": ("Explains", "它解释了"),
@@ -91,12 +108,13 @@ _WORDS: dict[str, tuple[str, str]] = {
     "no-logs": ("no logs of ranks {ranks}", "缺少 rank {ranks} 的日志"),
     "skipped": ("{file} was not read: {reason}", "{file} 未读取：{reason}"),
     "truncated": ("{file} was cut: {what}", "{file} 被截断：{what}"),
+    "failed": ("not complete: {what}", "不完整：{what}"),
     "unknown-error": ("{place} ({count}x): {template}", "{place}（{count} 次）：{template}"),
     "at-step": ("last progress: step {step}", "最后进展：第 {step} 步"),
     "at-time": ("last progress: {time}", "最后进展：{time}"),
     "at-step-time": ("last progress: step {step} at {time}", "最后进展：第 {step} 步，{time}"),
     "attempts": ("{count} attempts", "{count} 次尝试"),
-    "world": ("world size {count}", "world size {count}"),
+    "world": ("world size {count}", "进程总数 {count}"),
     "on-hosts": ("hosts {names}", "主机 {names}"),
     "read": ("Read", "已读取"),
     "inputs": ("files {files}, lines {lines}, {bytes}", "文件 {files}，行 {lines}，{bytes}"),
@@ -110,3 +128,8 @@ def phrase(lang: Language, key: str, **values: object) -> str:
         KeyError: There are no words for the key.
     """
     return _WORDS[key][LANGUAGES.index(lang)].format(**values)
+
+
+def owner(lang: Language, name: str) -> str:
+    """Return the words for an owner; one that no words are known for keeps its name."""
+    return phrase(lang, f"owner-{name}") if f"owner-{name}" in _WORDS else name

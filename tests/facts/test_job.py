@@ -328,3 +328,30 @@ def test_a_restart_on_another_host_moves_the_rank():
     assert job.report.world_size == 2
     assert job.host_of(0) == "node-02"
     assert job.report.attempts == 2
+
+
+def pod_line(name, host, **more):
+    made = event(name, Nature.SETTING, host=host, **more)
+    made.text = f"[pod/trainer-0/pytorch] {name}"
+    return made
+
+
+def test_a_pod_is_the_machine_that_its_program_prints():
+    warned = pod_line("nccl.warn", "n3", line=1)
+    raised = pod_line("python.error_line", "trainer-0", line=2)
+    assert build(reading(warned, raised)).job.hosts == ["n3"]
+    assert raised.host == "n3"
+
+
+def test_a_file_named_after_a_pod_is_the_machine_that_its_program_prints():
+    warned, raised = event("nccl.warn", host="n3"), event("python.error_line", line=2)
+    source = SourceSummary(name="a.log", host="trainer-0")
+    assert build(reading(warned, raised, sources=[source])).job.hosts == ["n3"]
+    assert raised.host == "n3"
+
+
+@pytest.mark.parametrize("others", [[("nccl.warn", "n4")], [("nccl.warn", "trainer-0")]])
+def test_a_name_of_several_machines_stays(others):
+    events = [pod_line("nccl.warn", "n3"), pod_line("python.error_line", "trainer-0", line=2)]
+    events += [pod_line(name, host, line=3) for name, host in others]
+    assert "trainer-0" in build(reading(*events)).job.hosts

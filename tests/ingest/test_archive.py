@@ -4,6 +4,7 @@ import random
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import cast
 
 import pytest
 import zstandard
@@ -83,6 +84,16 @@ def test_reads_a_tar_packed_with_zstd() -> None:
 def test_reads_a_zip() -> None:
     found = read(zipped({"logs/": b"", "logs/rank0.log": b"zero\n"}), Codec.ZIP, "a.zip")
     assert found == ({"a.zip!logs/rank0.log": b"zero\n"}, None)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_reads_all_members_of_a_zip(method: int) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, content in EIGHT.items():
+            archive.writestr(name, cast(bytes, content))
+    found = read(buffer.getvalue(), Codec.ZIP)
+    assert found == ({f"a.tar!{name}": content for name, content in EIGHT.items()}, None)
 
 
 def test_from_a_file(tmp_path: Path) -> None:

@@ -38,6 +38,34 @@ def test_names_what_is_not_text(name: str, head: bytes, reason: str) -> None:
     assert binary_reason(name, head) == reason
 
 
+ROOT = b"Root cause: RDMA port mlx5_2 of node-03 went down"
+SURE = b"confirmed by evidence (0.95); critical, comms, cause comms.link-down"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b'{\n  "schema": "diagnose.report/1",\n  "tool": {', b'{"schema":"diagnose.report/2"}',
+        b'\xef\xbb\xbf{ "schema": "diagnose.report/1"', b"%s\n  How sure: %s\n" % (ROOT, SURE),
+        b"## %s\n\n**How sure:** %s\n" % (ROOT, SURE),
+        "根因: x\n  把握: 证据确认（0.95）; 严重，通信".encode(),
+    ],
+)  # fmt: skip
+def test_a_report_of_the_program_is_no_evidence(head: bytes) -> None:
+    assert binary_reason("a", head) == "a report of diagnose"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b'{"schema": "other.report/1"}', b'{"log": "\\"schema\\": \\"diagnose.report/1\\""}',
+        b"x\n{\n  \"schema\": \"diagnose.report/1\"", b"a\nHow sure: are you\n", ROOT + b"\n",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_report_is_text(head: bytes) -> None:
+    assert is_text("a", head)
+
+
 @pytest.mark.parametrize(
     "head",
     [
@@ -89,6 +117,25 @@ def test_a_zip_of_logs_is_not_judged_here() -> None:
         ("node-07.tar.gz!var/log/messages", Identity(host="node-07")),
         ("node-07_rank3.log", Identity(rank=3, host="node-07")),
         ("10.1.2.3.log", Identity(host="10.1.2.3")),
+        ("ip-addr-node-12.txt", Identity(host="node-12")),
+        ("ip-addr-ip-10-0-0-7.txt", Identity(host="ip-10-0-0-7")),
+        ("node-51-rank0.log", Identity(rank=0, host="node-51")),
+        ("rank12-node-03.log", Identity(rank=12, host="node-03")),
+        ("node-51-local-rank-2.log", Identity(local_rank=2, host="node-51")),
+        ("dmesg_node-03.txt", Identity(host="node-03")),
+        ("node-07.rank3.err", Identity(rank=3, host="node-07", stream="stderr")),
+        ("train-gpu-n37-rank12.out", Identity(rank=12, host="gpu-n37", stream="stdout")),
+        ("node-51-gpu3.log", Identity(host="node-51")),
+        ("slurm-1234-node-07-rank3.out", Identity(rank=3, host="node-07", stream="stdout")),
+        ("slurm-1234-ip-10-0-0-7.out", Identity(host="ip-10-0-0-7", stream="stdout")),
+        ("node-07-2025-07-04.log", Identity(host="node-07")),
+        ("20250704-node-07.log", Identity(host="node-07")),
+        ("all-reduce-node-02.txt", Identity(host="node-02")),
+        ("worker-rank3.log", Identity(rank=3)),
+        ("node-12-3.log", Identity(host="node-12-3")),
+        ("llama-worker-3.log", Identity(host="llama-worker-3")),
+        ("node-gpu01.log", Identity(host="node-gpu01")),
+        ("h100-node-3.log", Identity(host="h100-node-3")),
     ],
 )
 def test_reads_who_wrote_a_file(name: str, expected: Identity) -> None:

@@ -74,6 +74,8 @@ def test_ports_in_use(text, port):
         ("RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by peer [fe80::9%eth0]:42311", "gloo.connection_closed", {"peer": "fe80::9%eth0"}),
         ("RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 5000ms for recv operation to complete", "gloo.timeout", {"lasted": 5.0, "direction": "recv"}),
         ("RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:799] connect [127.0.1.1]:42311: Connection refused", "gloo.connect_failed", {"peer": "127.0.1.1", "reason": "refused"}),
+        ("RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:83] ifa != nullptr. Unable to find address for: ens9", "gloo.no_interface", {"interface": "ens9"}),
+        ("[rank0]:[W321 02:00:08.432379535 ProcessGroupGloo.cpp:712] Warning: Unable to resolve hostname to a (local) address. Using the loopback address as fallback. Manually set the network interface to bind to with GLOO_SOCKET_IFNAME. (function operator())", "gloo.loopback_chosen", {}),
         (WARN + "The IPv4 network addresses of (node-00, 29500) cannot be retrieved (gai error: -2 - Name or service not known).", "c10d.dns_failed", {"family": "IPv4", "peer": "node-00", "code": -2}),
         ("torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError", "rendezvous.failed", {"reason": "timeout"}),
         ("The node 'node-07_26021_0' has failed to send a keep-alive heartbeat to the rendezvous 'job-12' due to an error of type RendezvousConnectionError.", "rendezvous.heartbeat_failed", {"endpoint": "job-12", "reason": "RendezvousConnectionError"}),

@@ -58,6 +58,9 @@ def test_a_bus_error_is_shared_memory_as_well():
     [
         ("OSError: [Errno 28] No space left on device: '/ckpt/a.bin'", "os.disk_full", "/ckpt/a.bin"),
         ("OSError: [Errno 28] No space left on device", "os.disk_full", None),
+        ("OSError: [Errno 122] Error writing bytes to file. Detail: [errno 122] Disk quota exceeded", "os.disk_full", None),
+        ("OSError: [Errno 28] Error writing bytes to file", "os.disk_full", None),
+        ("IOError: Error writing bytes to file. Detail: [errno 28] No space left on device", "os.disk_full", None),
         ("OSError: [Errno 122] Disk quota exceeded: '/home/a/x'", "os.disk_full", "/home/a/x"),
         ("OSError: [Errno 28] No space left on device: '/dev/shm/torch_1'", "shm.no_space", "/dev/shm/torch_1"),
         ("Error: failed to extend /dev/shm/nccl-WU88OE to 9637892 bytes, error: No space left on device (28)", "shm.no_space", "/dev/shm/nccl-WU88OE"),

@@ -1,6 +1,7 @@
 """Lines that call themselves errors."""
 
 import pytest
+from communication import read
 from dialects import records
 
 from diagnose.parsers import error_lines
@@ -41,3 +42,14 @@ def test_a_line_that_only_names_errors_is_not_one(text):
 def test_of_many_the_last_are_kept():
     text = "\n".join(f"ERROR number {number}" for number in range(50))
     assert [event.line for event in records(error_lines, text)] == [48, 49, 50]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[  912.300000] nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context",
+        "Jun 17 09:01:30 node-01 kernel: nvidia-peermem: ERROR detected invalid context",
+    ],
+)
+def test_the_kernel_does_not_end_with_a_job(text):
+    assert read(error_lines, text) == []

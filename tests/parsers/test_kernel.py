@@ -133,3 +133,53 @@ def test_a_gpu_gone_over_three_lines():
     (event,) = OFF_THE_BUS.read(lines)
     assert (event.gpu, event.end_line) == ("0000:5d:00.0", 3)
     assert OFF_THE_BUS.read(lines[:2]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "severity", "link", "nature"),
+    [
+        ("NVRM: Xid (PCI:0000:5d:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 05 (0x025125c6)", "fatal", 5, Nature.ERROR),
+        ("NVRM: Xid (PCI:0000:5d:00): 145, RLW_REMAP  Nonfatal  XC0 i0 Link 16 (0x4)", "nonfatal", 16, Nature.MEASUREMENT),
+        ("NVRM: Xid (PCI:0000:5d:00): 150", None, None, Nature.ERROR),
+    ],
+)  # fmt: skip
+def test_nvlink_events_say_how_bad_they_are(text, severity, link, nature):
+    (event,) = read(text)
+    assert (event.fields["severity"], event.fields["link"], event.nature) == (
+        severity,
+        link,
+        nature,
+    )
+
+
+@pytest.mark.parametrize(
+    ("rest", "nature"),
+    [
+        ("22013, Fatal, Link 31 Minion Link DLREQ interrupt", Nature.ERROR),
+        ("19055, Non-fatal, Link 16 AN1 route RAM single-bit ECC", Nature.MEASUREMENT),
+        ("12028, Non-fatal, Link 46 egress non-posted PRIV error", Nature.ERROR),
+        ("24007", Nature.ERROR),
+    ],
+)
+def test_corrected_errors_of_a_switch_are_no_fault(rest, nature):
+    (event,) = read(f"nvidia-nvswitch3: SXid (PCI:0000:07:00.0): {rest}")
+    assert event.nature is nature
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "gpu"),
+    [
+        ("amdgpu 0000:c1:00.0: amdgpu: ring sdma0 timeout, signaled seq=123, emitted seq=125", "ring-timeout", "0000:c1:00.0"),
+        ("[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=2", "ring-timeout", None),
+        ("amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 timeout, but soft recovered", "soft-recovered", "0000:c1:00.0"),
+        ("amdgpu 0000:c1:00.0: amdgpu: GPU reset begin!", "reset", "0000:c1:00.0"),
+        ("amdgpu 0000:c1:00.0: amdgpu: GPU reset(2) failed", "reset-failed", "0000:c1:00.0"),
+    ],
+)  # fmt: skip
+def test_the_amd_driver(text, what, gpu):
+    (event,) = read(text)
+    assert (event.name, event.fields["what"], event.gpu) == ("kernel.amdgpu", what, gpu)
+
+
+def test_an_amd_reset_that_went_well_is_no_event():
+    assert read("amdgpu 0000:c1:00.0: amdgpu: GPU reset(2) succeeded!") == []

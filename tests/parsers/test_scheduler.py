@@ -103,3 +103,47 @@ def test_three_generations_of_the_memory_message(text):
 )
 def test_near_misses(text):
     assert read(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "nature"),
+    [
+        ("77121          pretrain        gpu        llm        512  PREEMPTED      0:0 ", "PREEMPTED", Nature.ERROR),
+        ("77121          pretrain        gpu        llm        512 OUT_OF_ME+    0:125 ", "OUT_OF_MEMORY", Nature.ERROR),
+        ("77121_3|pretrain|NODE_FAIL|1:0", "NODE_FAIL", Nature.ERROR),
+        ("77121.batch       batch                   llm         64    TIMEOUT      0:0", "TIMEOUT", Nature.ERROR),
+        ("77121          pretrain        gpu        llm        512 CANCELLED+      0:0 ", "CANCELLED", Nature.EFFECT),
+        ("77121|pretrain|CANCELLED by 1001|0:0", "CANCELLED", Nature.EFFECT),
+        ("77121     TIMEOUT\r", "TIMEOUT", Nature.ERROR),
+        ("77121|pretrain|FAILED|1:0", "FAILED", Nature.EFFECT),
+        ("77121|pretrain|COMPLETED|0:0", "COMPLETED", Nature.MEASUREMENT),
+        ("   JobState=OUT_OF_MEMORY Reason=OutOfMemory Dependency=(null)", "OUT_OF_MEMORY", Nature.ERROR),
+    ],
+)  # fmt: skip
+def test_states_in_the_tables_of_slurm(text, state, nature):
+    (event,) = read(text.rstrip("\r"))
+    assert (event.name, event.fields["state"], event.nature) == ("slurm.job_state", state, nature)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "JobID           JobName      State ExitCode",
+        "77121 steps done, no TIMEOUTS so far",
+        "request 77121: state TIMEOUT",
+        "NODE_FAIL is what sacct shows then",
+        "77121          pretrain        gpu        llm        512  PREEMPT",
+    ],
+)
+def test_lines_that_are_no_states(text):
+    assert read(text) == []
+
+
+def test_a_probe_that_failed_is_not_yet_a_kill():
+    failed = 'Warning  Unhealthy  3m (x3 over 4m)  kubelet  Liveness probe failed: Get "http://10.0.4.7:8000/health": EOF'
+    killed = (
+        "Normal  Killing  3m  kubelet  Container server failed liveness probe, will be restarted"
+    )
+    assert [(one.name, one.nature) for one in read(failed)] == [("k8s.probe_failed", Nature.EFFECT)]
+    (event,) = read(killed)
+    assert (event.fields["container"], event.fields["probe"]) == ("server", "liveness")

@@ -255,3 +255,15 @@ def test_fields_of_an_error_line(text, fields):
 )
 def test_near_misses_are_no_error_lines(text):
     assert error_lines(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LustreError: 167-0: fs0-OST0003-osc-ffff8: This client was evicted by fs0-OST0003",
+        "LustreError: 11-0: fs0-OST0003: operation ost_write to node 10.0.1.7@o2ib failed: rc = -107",
+        "[ 8123.45] LNetError: 4121:0:(o2iblnd_cb.c:3416) Timed out tx: active_txs",
+    ],
+)
+def test_kernel_lines_named_like_a_class(text):
+    assert error_lines(text) == []

@@ -104,14 +104,56 @@ def test_near_misses_give_nothing(text):
     assert events(dialect, text) == []
 
 
-def test_a_redrawn_bar_of_work_on_the_host_is_reported_once_a_line():
-    bar = "Running tokenizer on dataset:  {}%|####      | {}/100 [30:11<38:27, 1578.58 examples/s]"
-    text = "\r".join(bar.format(n, n) for n in (40, 47)) + "\n" + bar.format(50, 50) + "\n"
-    first, second = events(dialect, text)
-    assert (first["what"], first["percent"], first["elapsed"], first["remaining"]) == (
-        "Running tokenizer on dataset", 47, 1811, 2307,
+BAR = "{}:  {}%|####      | {}/100 [30:11<38:27, 1578.58 examples/s]"
+
+
+def test_a_redrawn_bar_of_work_on_the_host_is_reported_in_its_last_state():
+    name = "Running tokenizer on dataset"
+    text = "\r".join(BAR.format(name, n, n) for n in (40, 47)) + "\n" + BAR.format(name, 50, 50)
+    (event,) = events(dialect, text)
+    assert (event["what"], event["percent"], event["elapsed"], event["remaining"]) == (
+        name, 50, 1811, 2307,
     )  # fmt: skip
-    assert (first.line, second.line, second["percent"]) == (1, 2, 50)
+    assert event.line == 2
+
+
+def test_bars_of_several_ranks_are_several():
+    text = "".join(f"[rank{rank}]: {BAR.format('Map', n, n)}\n" for rank, n in ((0, 40), (1, 99)))
+    assert [(one.line, one["percent"]) for one in events(dialect, text)] == [(1, 40), (2, 99)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Evaluating", "Validation DataLoader 0", "Saving the dataset (1/8 shards)", "Predicting",
+     "Downloading shards", "Generating train split", "Generating completions", "Tokenizing"],
+)  # fmt: skip
+def test_work_outside_the_steps_is_read(name):
+    (event,) = events(dialect, BAR.format(name, 40, 40) + "\n")
+    assert (event.name, event["what"]) == ("train.preprocess", name)
+
+
+def test_a_download_counts_bytes():
+    text = "Downloading model:  47%|####      | 4.70G/10.0G [10:11<11:27, 7.7MB/s]\n"
+    (event,) = events(dialect, text)
+    assert (event["done"], event["total"]) == (4_700_000_000, 10_000_000_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Training completed", "done"),
+        ("Training complete.", "done"),
+        ("Training finished successfully!", "done"),
+        ("Total training time: 1:02:03 (0:00:12 on hooks)", "ended"),
+    ],
+)
+def test_an_end_in_success_is_told_from_one_that_failures_print_as_well(text, reason):
+    (event,) = events(dialect, text + "\n")
+    assert (event.name, event["reason"]) == ("train.exit", reason)
+
+
+def test_an_end_of_a_part_is_none_of_training():
+    assert events(dialect, "Training completed epoch 3 of 10\n") == []
 
 
 @pytest.mark.parametrize(

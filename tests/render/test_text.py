@@ -1,7 +1,11 @@
+import re
+
 import pytest
 
 from diagnose.model.report import Culprit
-from diagnose.render import text
+from diagnose.parsers import FAMILIES
+from diagnose.render import markdown, text
+from diagnose.render.sentences import translated
 
 HOSTILE = "\x1b[2J\x1b]0;title\x07 [bold red]boo[/bold red] \u202eevil\u2066 \x9b31m \x00 a\tb\r"
 
@@ -159,4 +163,88 @@ def test_many_guilty_are_counted(one_root):
 def test_nothing_at_all(no_evidence):
     no_evidence.stages = {}
     no_evidence.summary = ""
-    assert text.render(no_evidence).startswith("No evidence:\n")
+    assert text.render(no_evidence).startswith("No evidence\n")
+
+
+def test_nothing_is_said_twice_where_nothing_was_found(healthy, no_evidence):
+    healthy.summary = no_evidence.summary = "Nothing of note."
+    assert "Nothing of note" not in text.render(healthy) + text.render(no_evidence)
+
+
+def test_input_that_could_not_be_read_was_not_recognised_either(no_evidence):
+    assert "No line of a known program" in text.render(no_evidence)
+    no_evidence.inputs.lines = 0
+    drawn = text.render(no_evidence)
+    assert "Nothing could be read" in drawn
+    assert "No line of a known program" not in drawn
+
+
+@pytest.mark.parametrize(
+    ("symptoms", "words"),
+    [([6], "; symptom 6\n"), ([6, 7], "; symptoms 6, 7\n"), ([], "network\n")],
+)
+def test_symptoms_are_counted(one_root, symptoms, words):
+    one_root.findings[0].symptoms = symptoms
+    assert words in text.render(one_root, width=200)
+
+
+def test_an_unknown_time_is_left_out(one_root):
+    drawn = text.render(one_root, verbose=True)
+    assert "  - 2026-01-02T12:06:41 port error (rank 17, node-03)\n" in drawn
+    assert "  - job ended\n" in drawn
+
+
+def test_a_text_that_failed_belongs_to_no_file(one_root):
+    one_root.inputs.truncated = [{"file": None, "what": "our-rule: title: oh", "count": 1}]
+    assert "  - not complete: our-rule: title: oh\n" in text.render(one_root)
+
+
+def test_chinese_words_around_findings(one_root):
+    one_root.stages["dataflow"].why = "12 rules had input, none fired"
+    one_root.stages["resources"].why = "only consequences: a crash"
+    one_root.stages["parameters"].why = "nothing to look at: no training log or step_time of steps"
+    drawn = text.render(one_root, lang="zh", width=120)
+    for words in (
+        "12 条规则有输入，均未触发",
+        "仅有后果：a crash",
+        "没有可查看的内容，缺少：训练日志、step_time of steps",
+        "负责方 网络",
+        "进程总数 64",
+        "根因：InfiniBand",
+        "把握：证据确认",
+    ):
+        assert words in drawn
+    assert not re.search(r"[\u4e00-\u9fff]:", drawn)
+    assert not re.search(r"[\u4e00-\u9fff]: ", markdown.render(one_root, lang="zh"))
+
+
+def test_all_that_a_stage_may_lack_has_chinese_words():
+    lacking = [translated("zh", f"nothing to look at: no {name}") for name in FAMILIES.values()]
+    assert [
+        text for text in lacking if not re.search("缺少.*[\u4e00-\u9fff]|rendezvous", text)
+    ] == []
+
+
+def test_an_owner_of_a_rule_pack_keeps_its_name(one_root):
+    one_root.findings[0].owner = "our-team"
+    assert "负责方 our-team" in text.render(one_root, lang="zh", width=120)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("1 rule had input, none fired", "1 条规则有输入，均未触发"),
+        ("A is down; it explains 1 other finding.", "A is down；它解释了另外 1 项发现。"),
+        (
+            "A is down; it explains 3 other findings, and 1 more independent.",
+            "A is down；它解释了另外 3 项发现，另有 1 个独立根因。",
+        ),
+        ("A is down, and 2 more independent.", "A is down；另有 2 个独立根因。"),
+        ("A timed out; the logs do not show why.", "A timed out；日志未显示原因。"),
+        (r"Failed on \1 \g<0>; the logs do not show why.", r"Failed on \1 \g<0>；日志未显示原因。"),
+        ("Something else.", "Something else."),
+    ],
+)
+def test_sentences_of_a_report_in_chinese(sentence, words):
+    assert translated("zh", sentence) == words
+    assert translated("en", sentence) == sentence

@@ -1,0 +1,81 @@
+"""Who the waiting ranks wait for, where no stamp tells."""
+
+import pytest
+
+from diagnose.facts.case import build
+from diagnose.model.event import Clock, Nature
+from diagnose.model.reading import SourceSummary
+
+from .build import event, fact, points, reading
+
+WORLD = fact("arg.world_size", 4, event="job.argument", fields={"name": "world_size"})
+
+
+def bar(percent=47, **more):
+    return event("train.preprocess", Nature.PROGRESS, fields={"percent": percent}, **more)
+
+
+def timeouts(*ranks, line=50):
+    return [event(rank=rank, line=line + rank) for rank in ranks]
+
+
+def test_a_bar_is_open_where_its_rank_neither_went_on_nor_timed_out():
+    work = bar(line=5, rank=0)
+    build(reading(work, *timeouts(1, 2, 3)))
+    assert (work["open"], work["awaited"]) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("work", "others"),
+    [
+        (bar(100, line=5), ()),
+        (bar(line=5, rank=0), timeouts(0)),
+        (bar(line=5), [points("loss", [3.0], lines=[9])]),
+    ],
+    ids=["ended", "timed out itself", "steps follow"],
+)
+def test_a_bar_is_closed(work, others):
+    build(reading(work, *others))
+    assert work["open"] is False
+
+
+@pytest.mark.parametrize(
+    ("waiting", "awaited"), [((0, 1, 3), 2), ((0, 1), None), ((0, 1, 2, 3), None), ((), None)]
+)
+def test_the_only_rank_without_a_timeout_is_awaited(waiting, awaited):
+    work = bar(line=5)
+    build(reading(WORLD, work, *timeouts(*waiting)))
+    assert work["awaited"] == awaited
+
+
+def test_without_a_world_size_nobody_is_awaited():
+    work = bar(line=5)
+    build(reading(work, *timeouts(0, 1, 3)))
+    assert work["awaited"] is None
+
+
+def logs(*ranks, clock=Clock.NONE, lines=4):
+    return [SourceSummary(name=f"r{r}.log", rank=r, clock=clock, lines=lines) for r in ranks]
+
+
+@pytest.mark.parametrize(
+    ("waiting", "sources", "silent"),
+    [
+        ((0, 1, 2), logs(3), [3]),
+        ((0, 1, 2), logs(2, 3), [3]),
+        ((0, 1), logs(3), []),
+        ((0, 1, 2), logs(3, lines=0), []),
+        ((0, 1, 2), logs(3, 4, 5), []),
+    ],
+    ids=["one", "one of them timed out", "too few wait", "empty log", "too many"],
+)
+def test_a_log_without_stamps_and_timeout_is_silent(waiting, sources, silent):
+    case = build(reading(*timeouts(*waiting), sources=sources))
+    found = case.named("job.silent_rank")
+    assert [(one.rank, one.line) for one in found] == [(rank, 4) for rank in silent]
+
+
+def test_a_log_with_stamps_is_judged_by_them():
+    sources = logs(3, clock=Clock.LOCAL)
+    sources[0].last_time = 1_772_366_400.0
+    assert build(reading(*timeouts(0, 1, 2), sources=sources)).named("job.silent_rank") == []
