@@ -425,6 +425,7 @@ def test_what_a_suppression_may_compare(tree):
 def test_a_run_is_stopped_by_the_errors_of_the_folders_that_are_given(tree):
     tree.write("rules/comms/port-down.yaml", RULE.replace("ib.port,", "ib.prot,"))
     assert errors_of() == []
+    assert errors_of([], [], collect_rules()) == []
     tree.write("team/our-rule.yaml", ours())
     assert errors_of([tree.team]) == []
     tree.write("team/our-rule.yaml", ours().replace("level: high", "level: high\nlevel: low"))

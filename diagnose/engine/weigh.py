@@ -49,16 +49,20 @@ def _witnesses(node: Node) -> int:
 def _order(node: Node, case: Case) -> float:
     """Return the factor for the order in time between a cause and what it explains.
 
-    A cause later than its effect has no edge to it, so only concurrence is left to judge; a line
-    that shows both says nothing of their order.
+    A cause later than its effect has no edge to it, so only concurrence is left to judge; lines
+    that show both say nothing of their order.
     """
     orders = {
         case.order(node.first, effect.first)
         for effect in node.explains
         if node.first is not None and effect.first is not None
-        if (node.first.file, node.first.line) != (effect.first.file, effect.first.line)
+        if _places(node).isdisjoint(_places(effect))
     }
     return CONCURRENT if orders == {"concurrent"} else 1.0
+
+
+def _places(node: Node) -> set[tuple[str, int]]:
+    return {(event.file, event.line) for event in node.events}
 
 
 def _seen_share(case: Case) -> float:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from diagnose.ingest.host import is_host
+from diagnose.ingest.host import OTHER_WORDS, is_host, states_host
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.unwrap import encoding_of
 
@@ -175,7 +175,7 @@ CONTENTS = LazyPattern(
     r"|addr|address|route|link|neigh|ifconfig|ethtool|netstat|netdev|netdev2|rdma|ibv"
     r"|devinfo|ibstat|ibstatus|ibdev2netdev|ibdiagnet|iblinkinfo|perfquery|mlxlink|counters"
     r"|lspci|lscpu|numactl|lstopo|sysctl|limits|ulimit|ps|top|free|df|du|mount|iostat|vmstat"
-    r"|mpstat|dstat|sar|meminfo|cpuinfo|nvidia|smi|nvlink|topo|dmon|pmon|dcgm|dcgmi|q|env"
+    r"|mpstat|dstat|sar|meminfo|cpuinfo|nvidia|smi|nvsmi|nvlink|topo|dmon|pmon|dcgm|dcgmi|q|env"
     r"|pip|packages|slurm|torchrun|srun|mpirun|nccl|rccl|vllm|sglang|tgi|serve|serving|infer"
     r"|inference|train|training|megatron|deepspeed|accelerate|all|reduce|allreduce|gather"
     r"|allgather|scatter|sendrecv|alltoall|bandwidth|log|logs|out|err|stdout|stderr|output"
@@ -183,6 +183,9 @@ CONTENTS = LazyPattern(
     re.IGNORECASE,
 )
 """Words that say what a file holds, written before or behind the host: ``dmesg-node-07``."""
+
+FOLDER_HOST = LazyPattern(r"([A-Za-z][A-Za-z-]*?-?)\d{1,5}")
+"""A folder that may be a host: letters and a number, as in ``w-01`` and ``th02``."""
 
 RANK_PART = LazyPattern(r"(?:^|(?<=-))(?:local-?)?rank-?\d{1,6}(?:-|$)", re.IGNORECASE)
 COUNTED = LazyPattern(
@@ -225,6 +228,8 @@ def identity(name: str) -> Identity:
             host = whole.get("host") or _host(stem)
         if place == 0:
             stream = _stream(part)
+    if host is None and rank is None and len(parts) > 1:
+        host = _folder_host(parts[-2], EXTENSIONS.sub("", parts[-1]))
     return Identity(rank, local_rank, host, attempt, stream)
 
 
@@ -245,6 +250,17 @@ def _ranks(part: str) -> dict[str, str]:
         elif word not in LAYOUT_WORDS:
             ranks.setdefault("rank", found["number"])
     return ranks
+
+
+def _folder_host(folder: str, stem: str) -> str | None:
+    """Return the host that a folder is named after, where the file is named after a tool alone."""
+    words = [word for word in re.split(r"[^A-Za-z0-9]+", stem) if word]
+    if not words or not all(CONTENTS.fullmatch(word) for word in words):
+        return None
+    found = FOLDER_HOST.fullmatch(folder)
+    if found is None or found[1].rstrip("-").lower() in OTHER_WORDS:
+        return None
+    return folder if states_host(folder) or not found[1].endswith("-") else None
 
 
 def _host(stem: str) -> str | None:

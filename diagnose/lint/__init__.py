@@ -38,7 +38,9 @@ def lint(
 
 
 def errors_of(
-    rule_folders: Sequence[Path] = (), playbook_folders: Sequence[Path] = ()
+    rule_folders: Sequence[Path] = (),
+    playbook_folders: Sequence[Path] = (),
+    ruleset: RuleSet | None = None,
 ) -> list[Problem]:
     """Return the mistakes in the rules and playbooks of teams with which nothing may run.
 
@@ -48,11 +50,12 @@ def errors_of(
     Args:
         rule_folders: Rules and overlays of teams.
         playbook_folders: Playbooks of teams.
+        ruleset: What ``collect_rules`` gives for the folders, where that is at hand.
     """
     if not (rule_folders or playbook_folders):
         return []
-    ruleset = collect_rules(rule_folders)
-    problems = _checked(ruleset, playbook_folders, only_ours=True, complete=False)
+    collected = collect_rules(rule_folders) if ruleset is None else ruleset
+    problems = _checked(collected, playbook_folders, only_ours=True, complete=False)
     return [problem for problem in _in_order(problems) if problem.fatal]
 
 

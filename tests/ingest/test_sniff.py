@@ -186,3 +186,22 @@ def test_identity_never_raises(name: str) -> None:
 @given(st.binary(max_size=200))
 def test_sniffing_never_raises(head: bytes) -> None:
     binary_reason("a", head)
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        ("w-01/dmesg.txt", "w-01"),
+        ("bundle/th02/nvsmi.csv", "th02"),
+        ("th02/nvidia-smi-q.txt", "th02"),
+        ("th02/node-07-dmesg.txt", "node-07"),
+        ("run7/dmesg.txt", None),
+        ("step-100/env.txt", None),
+        ("th02/notes.txt", None),
+        ("day/dmesg.txt", None),
+        ("w-01/rank3.log", None),
+        ("attempt_1/dmesg.txt", None),
+    ],
+)
+def test_a_folder_names_the_host_of_what_a_tool_printed(name: str, host: str | None) -> None:
+    assert identity(name).host == host
