@@ -8,11 +8,11 @@ from os import PathLike
 from pathlib import Path
 
 from diagnose.assembly import assemble
-from diagnose.engine.load import RuleSet, load_rules, rule_parsers
+from diagnose.engine.load import RuleSet, collect_rules, rule_parsers
 from diagnose.engine.match import match_rules
 from diagnose.engine.overlay import suppression
 from diagnose.engine.verdict import judge
-from diagnose.errors import NoInputError, Problem, RuleErrors, UsageError
+from diagnose.errors import NoInputError, RuleErrors, UsageError
 from diagnose.facts.case import Case, build
 from diagnose.facts.clock import Clocks
 from diagnose.ingest.discover import Folder, discover
@@ -92,36 +92,22 @@ def load_knowledge(rules: Paths = (), playbooks: Paths = ()) -> Knowledge:
     Raises:
         RuleErrors: A file is wrong; all mistakes of all files are in it.
     """
-    problems: list[Problem] = []
-    books: Mapping[str, Playbook] = {}
-    try:
-        books = load_playbooks([Path(folder) for folder in playbooks])
-    except RuleErrors as error:
-        problems.extend(error.problems)
-    try:
-        ruleset = load_rules([Path(folder) for folder in rules])
-    except RuleErrors as error:
-        raise RuleErrors([*error.problems, *problems]) from None
-    problems.extend(_without_playbook(ruleset, books))
+    folders, books = [Path(folder) for folder in rules], [Path(folder) for folder in playbooks]
+    ruleset = collect_rules(folders)
+    if folders or books:
+        # Only what a team brings is looked at closely; what ships was when it was made.
+        from diagnose.lint import errors_of
+
+        problems = errors_of(folders, books, ruleset)
+    else:
+        problems = [problem for problem in ruleset.problems if problem.fatal]
     if problems:
         raise RuleErrors(problems)
-    return Knowledge(ruleset, books)
-
-
-def _without_playbook(rules: RuleSet, books: Mapping[str, Playbook]) -> list[Problem]:
-    """Return the rules that name a playbook which is not there."""
-    known = set(books)
-    return [
-        Problem(
-            rule.file, 0, 0, f"unknown playbook '{rule.playbook}'; add it to a --playbooks folder"
-        )
-        for rule in rules.rules.values()
-        if rule.playbook is not None and rule.playbook not in known
-    ]
+    return Knowledge(ruleset, load_playbooks(books))
 
 
 def run(
-    paths: Paths,
+    paths: Paths | str | PathLike[str],
     *,
     rules: Paths = (),
     playbooks: Paths = (),
@@ -134,7 +120,7 @@ def run(
     """Diagnose folders, files, archives and globs.
 
     Args:
-        paths: What to read.
+        paths: What to read, one path or several.
         rules: Folders with rules laid over the shipped ones.
         playbooks: Folders with playbooks laid over the shipped ones.
         jobs: Worker processes; None takes the cores this process may use.
@@ -148,6 +134,8 @@ def run(
         RuleErrors: A rule, overlay or playbook is wrong.
         UsageError: ``since`` or ``until`` is not a time.
     """
+    if isinstance(paths, str | PathLike):
+        paths = [paths]
     limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
     knowledge = load_knowledge(rules, playbooks)
     folder_parsers = [one for one in parsers() if isinstance(one, FolderParser)]

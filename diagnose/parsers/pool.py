@@ -272,6 +272,9 @@ def _merge(parts: Iterable[Part]) -> tuple[Reading, list[Entry]]:
         if part.skipped is not None:
             if part.entry is not None and _STATE.wants(part.entry.name):
                 entries.append(part.entry)
+            elif any(name.startswith(f"{part.summary.name}!") for name in merged):
+                what = f"not read to its end: {part.skipped}"
+                reading.truncated.append({"file": part.summary.name, "what": what, "count": 1})
             else:
                 reading.skipped.append({"file": part.summary.name, "reason": part.skipped})
             continue
