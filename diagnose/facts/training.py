@@ -47,6 +47,9 @@ UNNUMBERED = 3
 HISTORY = 100
 """Points before one against which it is judged."""
 
+ABOVE_RECENT = 1.2
+"""Least ratio of a jump to the highest of the ``LONG`` points before it."""
+
 LONG = 20
 """Points from which on the noise of a series is known."""
 
@@ -175,7 +178,11 @@ def jumps(reading: Reading, attempts: Attempts, by_file: dict[str, Clock]) -> It
         name, limits = kind[points.metric]
         for run in runs_of(points, attempts):
             finite = [point for point in run if math.isfinite(point.value) and point.value > 0]
+            values = [point.value for point in finite]
             for place in range(2, len(finite)):
+                # Hardly any point stands out of the few before it; only those are worth medians.
+                if values[place] < ABOVE_RECENT * max(values[max(0, place - LONG) : place]):
+                    continue
                 level, noise = _level(finite, place)
                 if not _is_jump(finite, place, level, noise, limits):
                     continue
@@ -201,8 +208,7 @@ def _is_jump(run: list[Point], place: int, level: float, noise: float, limits: L
     rise = point.value - level
     if point.value < limits.ratio * level or rise < limits.least:
         return False
-    recent = max(one.value for one in run[max(0, place - LONG) : place])
-    if point.value < 1.2 * recent or (place >= LONG and rise < limits.score * noise):
+    if place >= LONG and rise < limits.score * noise:
         return False
     if point.value >= limits.clear * level:
         return True
@@ -244,11 +250,14 @@ def scale_falls(reading: Reading, attempts: Attempts, by_file: dict[str, Clock])
             since = [p.step for p in known if loaded is not None and p.line > loaded]
             begin = max(SCALE_WARM_UP, min(since, default=0) + FALL_STEPS)
             best: tuple[float, Point, Point] | None = None
+            first = 0
             for place, low in enumerate(known):
-                near = [p for p in known[:place] if low.step - p.step <= FALL_STEPS]
-                if low.step < begin or not near:
+                while low.step - known[first].step > FALL_STEPS:
+                    first += 1
+                falls = place > first and low.value < known[place - 1].value
+                if low.step < begin or not falls:
                     continue
-                high = max(near, key=lambda one: one.value)
+                high = max(known[first:place], key=lambda one: one.value)
                 halvings = math.log2(high.value / low.value)
                 if halvings >= FALL_HALVINGS and (best is None or halvings > best[0]):
                     best = halvings, high, low

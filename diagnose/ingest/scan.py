@@ -1,12 +1,12 @@
 """One pass over raw bytes: where in a source stands a text that somebody wants to see.
 
 A source is read in pieces of about 1 MiB that end at line ends, each piece is unwrapped to clean
-bytes (colour codes, container envelopes), and Hyperscan looks for all literals at once in blocks of
-256 KiB. A place costs Python time, a byte does not.
+bytes (colour codes, container envelopes), and Hyperscan looks for all literals at once. A place
+costs Python time, a byte does not.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, BinaryIO
 
@@ -14,10 +14,10 @@ from diagnose.errors import Unreadable
 from diagnose.ingest.unwrap import unwrap
 
 PIECE = 1 << 20
-"""Bytes read at a time: small enough for the cache of one core."""
+"""Bytes read at a time, and in which a once-per-piece literal is reported once."""
 
-BLOCK = 256 << 10
-"""Bytes in which a once-per-block literal is reported once."""
+SPAN = 32 << 10
+"""Bytes between the places of a piece at which the number of line ends is kept."""
 
 LINE_LIMIT = 1 << 20
 """Bytes of one line that are looked at; the rest of it is dropped and counted."""
@@ -30,7 +30,7 @@ class Literal:
     Args:
         text: The bytes, case-sensitive, at least one and none of them NUL, at which Hyperscan
             would end the literal.
-        once: Report only the first place in each block.
+        once: Report only the first place in each piece.
     """
 
     text: bytes
@@ -64,11 +64,11 @@ class Matcher:
     def __getstate__(self) -> dict[str, Any]:
         return {"literals": self.literals}
 
-    def places(self, block: bytes | memoryview) -> list[tuple[int, int]]:
+    def places(self, data: bytes) -> list[tuple[int, int]]:
         """Return ``(end offset, literal number)`` of every place, in order.
 
         Args:
-            block: Any number of whole lines.
+            data: Any number of whole lines.
         """
         found: list[tuple[int, int]] = []
         if self.literals:
@@ -76,7 +76,7 @@ class Matcher:
             def note(number: int, start: int, end: int, flags: int, context: object) -> None:
                 found.append((end, number))
 
-            self._database.scan(block, match_event_handler=note)
+            self._database.scan(data, match_event_handler=note)
             found.sort()
         return found
 
@@ -120,6 +120,7 @@ class Piece:
     cut: bool = False
     _first_line: int | None = None
     _counted: tuple[int, int] = (0, 0)
+    _known: list[int] = field(default_factory=list)
 
     @property
     def first_line(self) -> int:
@@ -132,7 +133,7 @@ class Piece:
     def next_line(self) -> int:
         """Return the line ends of the original text up to the end of this piece."""
         ends = self.original_ends
-        return self.first_line + (self._ends(len(self.data)) if ends is None else ends)
+        return self.first_line + (self._marks()[-1] if ends is None else ends)
 
     def line_number(self, offset: int) -> int:
         """Return the 1-based number in the original text of the line at a byte offset."""
@@ -140,25 +141,22 @@ class Piece:
         return self.first_line + (self.lines[ends] if self.lines is not None else ends) + 1
 
     def _ends(self, offset: int) -> int:
+        """Return the line ends before an offset, counted from the nearest place that is known."""
         at, ends = self._counted
-        if offset < at:
-            ends -= self.data.count(b"\n", offset, at)
-        else:
-            ends += self.data.count(b"\n", at, offset)
+        if not at <= offset <= at + SPAN:
+            mark = offset // SPAN
+            at, ends = mark * SPAN, self._marks()[mark]
+        ends += self.data.count(b"\n", at, offset)
         self._counted = (offset, ends)
         return ends
 
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """Return the bounds of the blocks, which end at line ends."""
-        start, end = 0, len(self.data)
-        while start < end:
-            stop = min(start + BLOCK, end)
-            if stop < end:
-                stop = self.data.rfind(b"\n", start, stop) + 1 or (
-                    self.data.find(b"\n", stop) + 1 or end
-                )
-            yield start, stop
-            start = stop
+    def _marks(self) -> list[int]:
+        """Return the line ends before each ``SPAN`` bytes."""
+        if not self._known:
+            self._known = [0]
+            for start in range(0, len(self.data), SPAN):
+                self._known.append(self._known[-1] + self.data.count(b"\n", start, start + SPAN))
+        return self._known
 
 
 class Pieces:
@@ -198,23 +196,24 @@ class Pieces:
             self._skip_begun_line()
         carry = b""
         dropping = False
-        while chunk := self._next_bytes():
-            carry = carry + chunk if carry else chunk
+        while data := self._next_bytes():
             cut = False
             if dropping:
-                end = _first_end(carry)
+                end = _first_end(data)
                 if end < 0:
-                    carry = b""
                     continue
-                carry, dropping = carry[end:], False
-            end = carry.rfind(b"\n") + 1 or carry.rfind(b"\r") + 1
+                data, dropping = data[end:], False
+            end = data.rfind(b"\n") + 1 or data.rfind(b"\r") + 1
             if not end:
+                carry += data
                 if len(carry) < LINE_LIMIT:
                     continue
-                end = LINE_LIMIT
+                carry, data, end = b"", carry[:LINE_LIMIT], LINE_LIMIT
                 cut = dropping = True
-            data, carry = carry[:end], b"" if dropping else carry[end:]
-            yield self._piece(data, cut)
+            # One copy of a megabyte where slicing and adding would make two.
+            whole = b"".join((carry, memoryview(data)[:end])) if carry or end < len(data) else data
+            carry = b"" if dropping else data[end:]
+            yield self._piece(whole, cut)
         if carry:
             yield self._piece(carry, False)
 

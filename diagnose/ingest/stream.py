@@ -25,7 +25,7 @@ MAX_RATIO = 500
 FREE_BYTES = 256 << 20
 """Bytes that may always be unpacked, whatever the ratio."""
 
-CHUNK = 256 << 10
+CHUNK = 1 << 20
 """Bytes asked of a stream at a time."""
 
 HEAD = 512

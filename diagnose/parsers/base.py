@@ -11,7 +11,7 @@ knows no rule, prints nothing and keeps no state between sources.
     over together when the end rule or the maximum closes it.
 ``BulkParser``
     A dialect of which files hold millions of lines. Its literals are looked for once per block of
-    256 KiB, and a block that has one is handed over whole.
+    1 MiB, and a block that has one is handed over whole.
 ``FileParser``
     Chosen by a look at the first bytes; gets the whole source (JSON, CSV).
 ``FolderParser``
@@ -62,7 +62,7 @@ class Pattern:
         fact: Name of the fact it states with its field ``value``.
         literals: Texts of which each matching line holds at least one; derived from ``regex``
             where empty.
-        once_per_block: Reported at most once in 256 KiB of text: for lines that come by the million
+        once_per_block: Reported at most once in 1 MiB of text: for lines that come by the million
             and of which one is as good as many.
     """
 
@@ -152,7 +152,7 @@ class BlockParser:
 
 
 class BlockText(Protocol):
-    """256 KiB or so of whole lines, as a bulk parser sees them."""
+    """1 MiB or so of whole lines, as a bulk parser sees them."""
 
     @property
     def data(self) -> bytes:

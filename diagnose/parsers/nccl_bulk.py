@@ -27,7 +27,7 @@ RECORDS = 64
 SMALL = 64 << 10
 """Bytes up to which a block is read line by line; a snippet of many writers is no larger."""
 
-STRIDE = 64 << 10
+STRIDE = 256 << 10
 """Bytes between the channel lines looked at in a larger block."""
 
 LOOKS = 8

@@ -164,30 +164,25 @@ class PieceReader:
         return b"\r" in self.piece.data
 
     def read(self) -> None:
-        """Find the places block by block and hand them to their parsers."""
-        view = memoryview(self.piece.data)
-        for start, stop in self.piece.blocks():
-            wanted: dict[tuple[int, int], tuple[int, dict[int, Route]]] = {}
-            bulk: dict[str, tuple[BulkParser, list[int]]] = {}
-            line_end = -1
-            for end, number in self.reader.matcher.places(view[start:stop]):
-                place = start + end
-                if place > line_end:
-                    line_start, line_end = self._bounds(place)
-                # A line that fits one window is read once, a longer one around each literal.
-                fits = line_end - line_start <= WINDOW
-                key = (line_start, line_start if fits else place // (WINDOW // 2) * (WINDOW // 2))
-                for route in self.reader.routes[number]:
-                    if isinstance(route.parser, BulkParser):
-                        bulk.setdefault(route.parser.name, (route.parser, []))[1].append(end)
-                    else:
-                        wanted.setdefault(key, (line_end, {}))[1][id(route)] = route
-            data = self.piece.data[start:stop] if bulk else b""
-            for parser, places in bulk.values():
-                block = PieceBlock(self, start, data, places)
-                _collect(parser.read(block), self.into, parser.name)
-            for (line_start, window), (line_end, routes) in wanted.items():
-                self._read_line(line_start, window, line_end, list(routes.values()))
+        """Find the places and hand them to their parsers."""
+        wanted: dict[tuple[int, int], tuple[int, dict[int, Route]]] = {}
+        bulk: dict[str, tuple[BulkParser, list[int]]] = {}
+        line_end = -1
+        for place, number in self.reader.matcher.places(self.piece.data):
+            if place > line_end:
+                line_start, line_end = self._bounds(place)
+            # A line that fits one window is read once, a longer one around each literal.
+            fits = line_end - line_start <= WINDOW
+            key = (line_start, line_start if fits else place // (WINDOW // 2) * (WINDOW // 2))
+            for route in self.reader.routes[number]:
+                if isinstance(route.parser, BulkParser):
+                    bulk.setdefault(route.parser.name, (route.parser, []))[1].append(place)
+                else:
+                    wanted.setdefault(key, (line_end, {}))[1][id(route)] = route
+        for parser, places in bulk.values():
+            _collect(parser.read(PieceBlock(self, places)), self.into, parser.name)
+        for (line_start, window), (line_end, routes) in wanted.items():
+            self._read_line(line_start, window, line_end, list(routes.values()))
 
     def still_open(self, consumed: dict[str, set[int]]) -> dict[str, set[int]]:
         """Return the lines beyond this piece that belong to records opened in it."""
@@ -304,16 +299,19 @@ class PieceReader:
 
 @dataclass(slots=True)
 class PieceBlock:
-    """A block as a bulk parser sees it."""
+    """A piece as a bulk parser sees it."""
 
     _piece: PieceReader
-    _start: int
-    data: bytes
     places: list[int]
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the piece."""
+        return self._piece.piece.data
 
     def line_at(self, offset: int) -> Line:
         """Return the line around a byte offset of ``data``."""
-        return self._piece.line(*self._piece._bounds(self._start + offset))
+        return self._piece.line(*self._piece._bounds(offset))
 
 
 @dataclass(slots=True, frozen=True)

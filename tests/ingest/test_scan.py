@@ -35,7 +35,6 @@ def rejoined(data: bytes, start: int = 0, stop: int | None = None) -> tuple[byte
 def small_pieces(monkeypatch):
     monkeypatch.setattr(scan, "PIECE", 16)
     monkeypatch.setattr(scan, "LINE_LIMIT", 64)
-    monkeypatch.setattr(scan, "BLOCK", 8)
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -80,13 +79,6 @@ class TestPieces:
         pieces = list(Pieces(io.BytesIO(data)))
         assert b"".join(piece.data for piece in pieces) == data
         assert pieces[-1].line_number(pieces[-1].data.rfind(b"end")) == 2
-
-    def test_blocks_cover_the_piece_and_end_at_line_ends(self):
-        piece = Piece(self.data, 0)
-        bounds = list(piece.blocks())
-        assert [start for start, _ in bounds] == [0, *(stop for _, stop in bounds[:-1])]
-        assert bounds[-1][1] == len(self.data)
-        assert all(self.data[stop - 1 : stop] == b"\n" for _, stop in bounds[:-1])
 
 
 @given(st.binary(max_size=200), st.integers(1, 200))

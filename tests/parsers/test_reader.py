@@ -138,7 +138,6 @@ def test_records_are_neither_lost_nor_doubled_wherever_a_piece_ends(size, monkey
     )
     whole = read(data)
     monkeypatch.setattr(scan, "PIECE", size)
-    monkeypatch.setattr(scan, "BLOCK", size)
     cut = read(data)
     assert cut.events() == whole.events()
     assert repr(cut.points()) == repr(whole.points())  # NaN equals nothing, so compare as text
