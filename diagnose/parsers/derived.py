@@ -247,6 +247,7 @@ LITERALS: dict[str, tuple[str, ...]] = {
     'NVRM: (?:GPU (?P<gpu>(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\\.[0-7])?): )?(?P<message>RmInitAdapter failed!.*|No NVIDIA GPU found.*|This PCI I/O region assigned to your NVIDIA device is invalid.*)': ('No NVIDIA GPU found', 'RmInitAdapter failed!', 'This PCI I/O region assigned to your NVIDIA device is invalid'),
     'NVRM: API mismatch: (?P<message>.*)': ('NVRM: API mismatch: ',),
     'NVRM: loading NVIDIA UNIX .{0,40}Kernel Module .{0,20}?(?P<version>\\d{3}\\.\\d+(?:\\.\\d+)?)': ('NVRM: loading NVIDIA UNIX ',),
+    'nv_get_p2p_free_callback:\\d+ ERROR detected invalid context': ('nv_get_p2p_free_callback:',),
     'amdgpu (?P<gpu>(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\\.[0-7])?): (?:amdgpu: )?(?:\\[drm:[^\\]]*\\] \\*ERROR\\* )?ring (?P<ring>\\S+) timeout, (?P<message>signaled.*)': (' timeout, signaled',),
     'amdgpu_job_timedout[^\\]]*\\]\\] \\*ERROR\\* ring (?P<ring>\\S+) timeout, (?P<message>signaled.*)': ('amdgpu_job_timedout',),
     'amdgpu (?P<gpu>(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\\.[0-7])?): (?:amdgpu: )?ring (?P<ring>\\S+) timeout, but soft recovered': (' timeout, but soft recovered',),

@@ -121,6 +121,14 @@ NVIDIA = LineParser(
             sample="NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build",
             fact="driver.version",
         ),
+        # Calls itself an error, and only says that the process went before its registrations.
+        Pattern(
+            event="kernel.peermem_freed",
+            regex=r"nv_get_p2p_free_callback:\d+ ERROR detected invalid context",
+            nature=Nature.TEARDOWN,
+            source=f"{_NVIDIA}, kernel-open/nvidia-peermem/nvidia-peermem.c",
+            sample="nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context, skipping further processing",
+        ),
     ),
     refine=_complete_nvidia,
 )
