@@ -73,7 +73,7 @@ class YamlText:
     @property
     def has_tests(self) -> bool:
         """Whether the file has a key ``tests`` at the top level."""
-        return _TESTS.search(self.text) is not None
+        return self._tests is not None
 
     def load(self, *, with_tests: bool = True) -> Any:
         """Return the data.
@@ -153,13 +153,18 @@ class YamlText:
 
     def _without_tests(self) -> str:
         """Return the text with the tests blanked out, so that lines keep their numbers."""
-        start = _TESTS.search(self.text)
+        start = self._tests
         if start is None:
             return self.text
         following = _NEXT_KEY.search(self.text, start.end())
         end = following.start() if following else len(self.text)
         blank = "\n" * self.text.count("\n", start.start(), end)
         return self.text[: start.start()] + blank + self.text[end:]
+
+    @cached_property
+    def _tests(self) -> re.Match[str] | None:
+        """Where the top-level key ``tests`` stands, looked for once: tests are most of a file."""
+        return _TESTS.search(self.text)
 
     def _check_structure(self, text: str) -> None:
         depth = anchored = aliases = 0

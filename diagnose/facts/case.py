@@ -208,10 +208,6 @@ def _fact_name(event: Event) -> str:
     return event.fact or event.name
 
 
-def _dated_back(*events: Event) -> bool:
-    return any("lasted" in event.fields for event in events)
-
-
 def _order(difference: float) -> Order:
     if difference == 0:
         return "concurrent"

@@ -20,12 +20,12 @@ from statistics import fmean, median
 from diagnose.facts.attempts import step_counters
 from diagnose.facts.clock import Clocks
 from diagnose.facts.points import Point, derived_event, points_of
+from diagnose.facts.statistics import level_and_noise
 from diagnose.model.event import Clock, Event, Nature, Points, Value
 from diagnose.model.reading import Reading
 
 EVENTS = ("ckpt.save", "ckpt.save_open", "train.replay", "train.resume")
 
-SIGMA = 1.4826
 RUNS_APART = 10.0
 """Seconds by which a step must lie before a load to belong to an earlier run."""
 
@@ -238,8 +238,9 @@ def _level(resumed: Resumed, by_file: dict[str, Clock]) -> Iterator[Event]:
     after = resumed.after[SETTLING : SETTLING + AFTER]
     if len(before) < FEWEST_BEFORE or len(after) < FEWEST_AFTER:
         return
-    old, new = median(before), median(point.value for point in after)
-    noise = max(SIGMA * median(abs(value - old) for value in before), 0.005 * abs(old))
+    old, spread = level_and_noise(before)
+    new = median(point.value for point in after)
+    noise = max(spread, 0.005 * abs(old))
     if not old or not noise:
         return
     fields: dict[str, Value] = {

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from statistics import median, median_low
+from statistics import median_low
 
+from diagnose.facts.statistics import level_and_noise
 from diagnose.ingest.stamp import iso
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
@@ -37,7 +38,6 @@ UNKNOWN_ZONE = 14 * 3600.0
 """Error between a stamp with a zone and one without: the farthest zone from UTC."""
 
 DAY = 86_400.0
-SIGMA = 1.4826
 
 _YEARLESS_BASE = 1972
 
@@ -174,10 +174,8 @@ def estimate_offsets(barriers: Iterable[Barrier]) -> dict[Domain, Offset]:
 
 
 def _offset(differences: list[float]) -> Offset:
-    middle = median(differences)
-    if len(differences) < 3:
-        return Offset(middle, ASSUMED_SIGMA)
-    return Offset(middle, SIGMA * median(abs(one - middle) for one in differences))
+    middle, sigma = level_and_noise(differences)
+    return Offset(middle, ASSUMED_SIGMA if len(differences) < 3 else sigma)
 
 
 def _family(clock: Clock) -> str:

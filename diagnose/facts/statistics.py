@@ -43,6 +43,16 @@ SLOPE_POINTS = 200
 """Points that a Theil-Sen slope looks at: it compares every pair."""
 
 
+def level_and_noise(values: Sequence[float]) -> tuple[float, float]:
+    """Return the median of some values and their robust standard deviation about it.
+
+    Args:
+        values: At least one; few enough that Polars would not pay.
+    """
+    level = statistics.median(values)
+    return level, SIGMA * statistics.median(abs(value - level) for value in values)
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What a statistic says of a series.

@@ -17,12 +17,12 @@ there are, the more the noise of the series counts.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import median
 
 from diagnose.facts import checkpoints, collectives, comparison, waiting
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
 from diagnose.facts.points import Point, derived_event, runs_of, whole
+from diagnose.facts.statistics import level_and_noise
 from diagnose.model.event import Clock, Event, Nature, Points, Value
 from diagnose.model.reading import Reading
 
@@ -37,7 +37,6 @@ DERIVED = (
     *waiting.EVENTS,
 )
 
-SIGMA = 1.4826
 WARM_UP = 10
 """Steps at the start of a run in which a loss may do anything."""
 
@@ -193,10 +192,8 @@ def jumps(reading: Reading, attempts: Attempts, by_file: dict[str, Clock]) -> It
 
 
 def _level(run: list[Point], place: int) -> tuple[float, float]:
-    before = [point.value for point in run[max(0, place - HISTORY) : place]]
-    level = median(before)
-    spread = median(abs(value - level) for value in before)
-    return level, max(SIGMA * spread, 0.005 * level)
+    level, noise = level_and_noise([point.value for point in run[max(0, place - HISTORY) : place]])
+    return level, max(noise, 0.005 * level)
 
 
 def _is_jump(run: list[Point], place: int, level: float, noise: float, limits: Limits) -> bool:

@@ -21,9 +21,7 @@ FACTS_BY_PREFIX = ("env.", "arg.")
 
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 _WORD = re.compile(r"\w+")
-_NUMERIC = (int, float, *(
-    getattr(convert, name) for name in ("size", "seconds", "milliseconds", "hexadecimal")
-))  # fmt: skip
+_NUMERIC = (int, float, convert.size, convert.seconds, convert.milliseconds)
 """Converters that make numbers."""
 
 

@@ -49,11 +49,6 @@ def milliseconds(text: str) -> float:
     return float(text) / 1000
 
 
-def hexadecimal(text: str) -> int:
-    """Return the number written in hexadecimal, with or without ``0x``."""
-    return int(text, 16)
-
-
 def short_host(text: str) -> str:
     """Return a host name up to its first dot; an address stays whole."""
     return text if re.fullmatch(r"[\d.]+|.*:.*", text) else text.split(".")[0]

@@ -326,17 +326,16 @@ class WholeDocument:
         """Return the lines; prefixes are not taken off."""
         for number, raw in enumerate(self.data.split(b"\n"), 1):
             text = raw.decode("utf-8", "replace").rstrip("\r")
-            if text or number * 2 < len(self.data):
-                yield Line(
-                    self.name,
-                    number,
-                    text,
-                    text,
-                    rank=self.identity.rank,
-                    local_rank=self.identity.local_rank,
-                    host=self.identity.host,
-                    attempt=self.identity.attempt,
-                )
+            yield Line(
+                self.name,
+                number,
+                text,
+                text,
+                rank=self.identity.rank,
+                local_rank=self.identity.local_rank,
+                host=self.identity.host,
+                attempt=self.identity.attempt,
+            )
 
     def text(self, limit: int = WHOLE_LIMIT) -> str:
         """Return the whole text.
