@@ -34,6 +34,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from diagnose.ingest.envelope import NOBODY, peel
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import Document, FileParser, make_event
 from diagnose.parsers.generation_call import (
@@ -62,31 +63,31 @@ SENTENCE = 8
 LATE = 0.15
 """A loop that ends within this last share of the text is at its tail: pastes add a remark."""
 
-_REPLY = re.compile(r"[\"'](?:finish_reason|done_reason|generated_text|finish_details)[\"']\s*:")
-_REPLY_TEXT = re.compile(
+_REPLY = LazyPattern(r"[\"'](?:finish_reason|done_reason|generated_text|finish_details)[\"']\s*:")
+_REPLY_TEXT = LazyPattern(
     r"[\"'](?:text|content|generated_text|response|reasoning_content)[\"']\s*:\s*"
     r"(?:\"((?:[^\"\\]|\\.){20,})|'((?:[^'\\]|\\.){20,}))"
 )
-_LABEL = re.compile(
+_LABEL = LazyPattern(
     r"^\W{0,4}(?:Generated(?: text)?|Model output|Model response|Completion|Assistant|Output text"
     r"|Output|Response)\W{0,3}:\s*(?P<rest>.*)|<\|(?:im_start\|>)?assistant\|?>?"
 )
-_LABEL_INSIDE = re.compile(r"Generated text:\s*(?P<rest>['\"]?.*)")
+_LABEL_INSIDE = LazyPattern(r"Generated text:\s*(?P<rest>['\"]?.*)")
 
-_END = re.compile(
+_END = LazyPattern(
     r"^={8,}\s*$|^Prompt: \d+ tokens|^Generation: \d+ tokens|\[end of text\]|llama_perf|common_perf"
     r"|llama_print_timings|eval time\s*=|^Peak memory:|^(?:total|load) duration:|^-{8,}\s*$"
 )
-_SHELL = re.compile(
+_SHELL = LazyPattern(
     r"^(?:\([\w.-]+\) ?)?(?:\$ |❯ |% |>>> |[\w.-]+@[\w.-]+[: ][^$#%]{0,80}[$#%] |PS [A-Z]:\\|[A-Z]:\\\S*>)"
 )
-_STAMPED = re.compile(
+_STAMPED = LazyPattern(
     r"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d|\b\d\d:\d\d:\d\d\b"
     r"|^\s*(?:\([^()]*\) )?\[?(?:DEBUG|INFO|WARNING|ERROR)\b"
 )
 """A line of a server's log."""
 
-_LOG = re.compile(
+_LOG = LazyPattern(
     r"^\s*(?:\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL|TRACE)\]?\b[:\s|\[]"
     r"|\w*[Ww]arning: |\S+\.py:\d+: |File \"|Traceback \(|\w+(?:\.\w+)*(?:Error|Exception): "
     r"|\[GIN\]|time=\S+ level=|frame #\d|Thread 0x|#\d+ +0x|at \S+\(\S*:\d+\)"
@@ -96,15 +97,15 @@ _LOG = re.compile(
     r"|\d{1,3}%\||\bit/s\b|s/it\b|[█▉▊▋▌▍▎▏⠋⠙⠹⠸]"
     r"|\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d|^\s*\[?\d\d:\d\d:\d\d"
 )
-_ROWS = re.compile(
+_ROWS = LazyPattern(
     r"[{}|;\t]|</?\w+>|^\s*(?:def |class |import |from \w|return\b|if .*:$|for .*:$|#include|//|```)"
     r"|\":|=>|\s=\s|\w\(.*\)\s*$|^\s*[-+\d.,%$\s]+$|,\S+,\S+,"
 )
-_WORD = re.compile(r"[\"'(*“‘]*[^\W\d_]+(?:['’-][^\W\d_]+)*[\"')*”’.,;:!?。，、！？]*|\d+[.:,]?")
-_LIST = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s")
+_WORD = LazyPattern(r"[\"'(*“‘]*[^\W\d_]+(?:['’-][^\W\d_]+)*[\"')*”’.,;:!?。，、！？]*|\d+[.:,]?")
+_LIST = LazyPattern(r"^\s*(?:\d+[.)]|[-*•])\s")
 """Points of a list resemble one another by right, as long as they are not equal."""
 
-_TURN = re.compile(
+_TURN = LazyPattern(
     r"<\|im_start\|>\s*user|<\|start_header_id\|>\s*user|<\|user\|>|<\|eot_id\|>|<\|endoftext\|>"
     r"|<\|im_end\|>|<\|end\|>|<end_of_turn>|<start_of_turn>user|\[INST\]|\[/INST\]|</s>"
     r"|^\s*#{2,3} ?(?:Human|Instruction|User|Input|Question)\b|^\s*(?:Human|User|USER|Question|Q):"

@@ -9,9 +9,10 @@ command.
 import re
 from dataclasses import dataclass, field
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Line, Value
 
-CALL = re.compile(
+CALL = LazyPattern(
     r"\bmlx_lm(?:\.|\s+)(?P<mlx>generate|chat)\b"
     r"|(?:^|[\s/\\$])(?P<llama>llama-(?:cli|completion|run|simple)|main)(?:\.exe)?\s(?:.*\s)?(?:-m|--model|-hf)[\s=]"
     r"|\b(?P<ollama>ollama run)\s+\S"
@@ -19,38 +20,38 @@ CALL = re.compile(
     r"|(?P<python>\.generate\(|SamplingParams\(|GenerationConfig\(|\.completions\.create\("
     r"|[\"']text-generation[\"']|\bpython3? \S*(?:generat|infer|chat|sample|predict)\w*\.py\b)"
 )
-SAMPLING = re.compile(
+SAMPLING = LazyPattern(
     r"\b(?:top_p|top_k|do_sample|repetition_penalty|repeat_penalty|num_predict|n_predict"
     r"|max_new_tokens)\b"
 )
-_LENGTH = re.compile(
+_LENGTH = LazyPattern(
     r'finish_reason["\']?\s*[:=]\s*["\']?length|"done_reason"\s*:\s*"length"|stopped_limit"?: ?true',
     re.I,
 )
 _NUMBER = r"(-?\d+(?:\.\d+)?|\.\d+)"
 _PARAMETERS = {
-    "temperature": re.compile(rf"--temp(?:erature)?[ =]+{_NUMBER}|[\"']?\btemp(?:erature)?[\"']?\s*[=:]\s*{_NUMBER}"),
-    "top_p": re.compile(rf"--top[-_]p[ =]+{_NUMBER}|[\"']?\btop_p[\"']?\s*[=:]\s*{_NUMBER}"),
-    "top_k": re.compile(rf"--top[-_]k[ =]+{_NUMBER}|[\"']?\btop_k[\"']?\s*[=:]\s*{_NUMBER}"),
-    "repetition_penalty": re.compile(
+    "temperature": LazyPattern(rf"--temp(?:erature)?[ =]+{_NUMBER}|[\"']?\btemp(?:erature)?[\"']?\s*[=:]\s*{_NUMBER}"),
+    "top_p": LazyPattern(rf"--top[-_]p[ =]+{_NUMBER}|[\"']?\btop_p[\"']?\s*[=:]\s*{_NUMBER}"),
+    "top_k": LazyPattern(rf"--top[-_]k[ =]+{_NUMBER}|[\"']?\btop_k[\"']?\s*[=:]\s*{_NUMBER}"),
+    "repetition_penalty": LazyPattern(
         rf"--repeat[-_]penalty[ =]+{_NUMBER}|[\"']?\brepeat(?:_penalty|ition_penalty)[\"']?\s*[=:]\s*{_NUMBER}"
         rf"|[\"']?\brepetition_penalty[\"']?\s*[=:]\s*{_NUMBER}"
     ),
-    "presence_penalty": re.compile(
+    "presence_penalty": LazyPattern(
         rf"--presence[-_]penalty[ =]+{_NUMBER}|[\"']?\bpresence_penalty[\"']?\s*[=:]\s*{_NUMBER}"
     ),
-    "max_tokens": re.compile(
+    "max_tokens": LazyPattern(
         rf"(?:--max[-_]tokens|--n-predict|--max-new-tokens|\s-n)[ =]+{_NUMBER}"
         rf"|[\"']?\b(?:max_tokens|max_new_tokens|n_predict|num_predict|max_length)[\"']?\s*[=:]\s*{_NUMBER}"
     ),
 }  # fmt: skip
-_MLX_LENGTH = re.compile(r"\s-m[ =]+(\d+)")
-_GREEDY = re.compile(r"do_sample[\"']?\s*[=:]\s*(?:False|false)|greedy[-_ ]?(?:search|decoding)", re.I)  # fmt: skip
-_GENERATED = re.compile(
+_MLX_LENGTH = LazyPattern(r"\s-m[ =]+(\d+)")
+_GREEDY = LazyPattern(r"do_sample[\"']?\s*[=:]\s*(?:False|false)|greedy[-_ ]?(?:search|decoding)", re.I)  # fmt: skip
+_GENERATED = LazyPattern(
     r"^Generation: (\d+) tokens|\beval time\s*=.*?/\s*(\d+) (?:tokens|runs)", re.M
 )
 
-_PROMPT = re.compile(
+_PROMPT = LazyPattern(
     r"(?:--prompt|-p)[ =]+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')|\"prompt\"\s*:\s*\"((?:[^\"\\]|\\.)*)\""
 )
 

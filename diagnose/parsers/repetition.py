@@ -7,10 +7,11 @@ share of four-token sequences that stood in the text before; ``compression`` is 
 of the zlib stream (prose is near 1.9).
 """
 
-import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from diagnose.ingest.lazy import LazyPattern
 
 PERIOD = 200
 REPEATS = 4
@@ -19,9 +20,9 @@ LOOP = 40
 TAIL = 4_000
 """Tokens at the end of a text that are searched for a loop: an output that loops ends in it."""
 
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_TOKEN = re.compile(r"\S+")
-_DIGITS = re.compile(r"\d+")
+_WIDE = LazyPattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_TOKEN = LazyPattern(r"\S+")
+_DIGITS = LazyPattern(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
