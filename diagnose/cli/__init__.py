@@ -3,6 +3,7 @@
 import click
 
 from diagnose.cli.analysis import run, stdin
+from diagnose.cli.calc import calc
 from diagnose.cli.catalogs import parsers, playbooks, schema
 from diagnose.cli.group import DefaultRun
 from diagnose.cli.rulebook import rules
@@ -56,5 +57,5 @@ def main(context: click.Context) -> None:
     }
 
 
-for _command in (run, stdin, rules, playbooks, parsers, schema):
+for _command in (run, stdin, rules, playbooks, parsers, calc, schema):
     main.add_command(_command)

@@ -1,0 +1,56 @@
+"""Failures, checkpoints and timeouts of long runs."""
+
+from math import sqrt
+
+ACK_TICK = 4.096e-6
+"""Seconds; a queue pair waits this times 2**exponent (InfiniBand specification, 9.7.6.1)."""
+
+CHECKPOINT_BYTES = 14
+"""Of one parameter: a bf16 weight, its fp32 master copy and two fp32 moments."""
+
+
+def failure_chance(rate: float, nodes: int) -> float:
+    """Return the chance that at least one of several nodes fails.
+
+    Args:
+        rate: Chance that one node fails in the span of time, from 0 to 1.
+        nodes: How many there are.
+    """
+    return 1 - (1 - rate) ** nodes
+
+
+def checkpoint_waste(save: float, interval: float, restart: float, mtbf: float) -> float:
+    """Return the share of time that goes into saving and into work lost to failures.
+
+    Args:
+        save: Seconds that a save blocks training.
+        interval: Seconds between two saves.
+        restart: Seconds from a failure to the next step.
+        mtbf: Mean seconds between failures of the job.
+    """
+    return save / interval + (interval / 2 + restart) / mtbf
+
+
+def young(save: float, mtbf: float) -> float:
+    """Return the interval of least waste in seconds, to first order (Young 1974)."""
+    return sqrt(2 * save * mtbf)
+
+
+def daly(save: float, mtbf: float) -> float:
+    """Return the interval of least waste in seconds, to higher order (Daly 2006)."""
+    if save >= 2 * mtbf:
+        return mtbf
+    part = save / (2 * mtbf)
+    return sqrt(2 * save * mtbf) * (1 + sqrt(part) / 3 + part / 9) - save
+
+
+def retry_time(exponent: int, retries: int) -> float:
+    """Return the seconds after which an InfiniBand connection gives up; 0 means never.
+
+    Adapters may stretch each wait up to four times.
+
+    Args:
+        exponent: ``NCCL_IB_TIMEOUT``.
+        retries: ``NCCL_IB_RETRY_CNT``.
+    """
+    return float(ACK_TICK * 2**exponent * retries) if exponent else 0.0
