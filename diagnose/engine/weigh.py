@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from diagnose.engine.cascade import Node
-from diagnose.engine.schema import AnyOf, compares_population
+from diagnose.engine.schema import AnyOf, EventCondition, compares_population
 from diagnose.facts.case import Case
 
 CERTAIN = 0.97
@@ -39,11 +39,20 @@ def confidence(node: Node, case: Case) -> float:
 def _witnesses(node: Node) -> int:
     """Count the kinds of source that say the same each on its own.
 
-    Only the alternatives of an ``any`` do; the members of an ``all`` make one claim together.
+    Only the alternatives of an ``any`` do; the members of an ``all`` make one claim together, also
+    where that ``all`` is itself an alternative.
     """
-    if not isinstance(node.rule.match, AnyOf):
+    match = node.rule.match
+    if not isinstance(match, AnyOf):
         return 1
-    return len({event.name.partition(".")[0].partition(":")[0] for event in node.events})
+    alone = {member.event for member in match.members if isinstance(member, EventCondition)}
+    kinds = {
+        event.name.partition(".")[0].partition(":")[0]
+        for event in node.events
+        if event.name in alone
+    }
+    together = any(event.name not in alone for event in node.events)
+    return len(kinds) + together
 
 
 def _order(node: Node, case: Case) -> float:

@@ -161,6 +161,20 @@ class TestConfidence:
         evidence = case(event("kernel.xid", 1), event("cuda.error", 2))
         assert verdict([both], evidence)["both@job"].node.confidence == pytest.approx(0.91)
 
+    def test_members_of_an_alternative_are_no_witnesses_of_each_other(self):
+        joined = rule(
+            """
+            id: joined
+            match: {any: [{all: [{event: kernel.xid}, {event: cuda.error}]}, {event: nccl.warn}]}
+            """,
+            role="root",
+            explanation="why",
+            playbook="p",
+            confidence=0.7,
+        )
+        evidence = case(event("kernel.xid", 1), event("cuda.error", 2))
+        assert verdict([joined], evidence)["joined@job"].node.confidence == pytest.approx(0.7)
+
     def test_an_open_cause_without_a_culprit_stays_under_likely(self):
         opened = rule(
             "id: waiting\nmatch: {event: c.effect}\ncause: comms.test",
