@@ -1,0 +1,69 @@
+"""Who keeps whom waiting in a hang, from flight-recorder dumps and from log lines alike.
+
+=============================== ==================================================================
+``collective.stuck_on_device``  A rank on which a call has not ended (or begun) that ended (or
+                                began) on others
+``collective.never_entered``    A rank with nothing pending in a group whose others wait for it
+``collective.behind``           A rank that others wait for, with something else pending
+``collective.odd_call``         A rank whose call differs from that of most under the same number;
+                                without a majority one event names no rank
+``collective.order_cycle``      A rank that called two groups in another order than others
+``collective.suspects``         Ranks that come into question where none can be named, since of some
+                                of them nothing is known
+``collective.all_waiting``      Everybody made the call and waits; nobody is named
+``collective.nobody_waits``     Dumps in which every call is finished
+``collective.waiting``          Those who wait for a rank that one of these events names
+=============================== ==================================================================
+
+Of a rank with a dump the dump is asked and its log lines are not.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from diagnose.facts.collectives.dumps import add_dumps
+from diagnose.facts.collectives.hang import findings
+from diagnose.facts.collectives.state import Picture, mark_p2p
+from diagnose.facts.collectives.text import add_text
+from diagnose.model.event import Event
+
+EVENTS = (
+    "collective.stuck_on_device",
+    "collective.never_entered",
+    "collective.behind",
+    "collective.odd_call",
+    "collective.order_cycle",
+    "collective.suspects",
+    "collective.all_waiting",
+    "collective.nobody_waits",
+    "collective.waiting",
+)
+
+ASKED = ("c10d.", "fr.")
+"""Beginnings of the names of events that say how far a rank got."""
+
+STOPS = frozenset({"c10d.watchdog_timeout", "c10d.dump_signal_observed", "c10d.dump_signal_sent"})
+"""Events of an attempt that stopped and left dumps."""
+
+
+def derive(events: Sequence[Event], world_size: int | None = None) -> Iterator[Event]:
+    """Yield what is known of a hang, attempt by attempt.
+
+    Args:
+        events: All of the input, ranks and attempts completed.
+        world_size: Ranks of the job, if known.
+    """
+    asked = [event for event in events if event.name.startswith(ASKED)]
+    last = max((event.attempt for event in asked if event.name in STOPS), default=0)
+    attempts: dict[int, list[Event]] = {}
+    for event in asked:
+        # Each start of the job writes its dumps over those of the one before.
+        dumped = event.name.startswith("fr.") and event.attempt == 0
+        attempts.setdefault(last if dumped else event.attempt, []).append(event)
+    for attempt, said in sorted(attempts.items()):
+        picture = Picture()
+        add_dumps(said, picture)
+        add_text(said, world_size, picture)
+        mark_p2p(picture.groups)
+        for found in findings(picture):
+            found.attempt = attempt
+            yield found
