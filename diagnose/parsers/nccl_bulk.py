@@ -5,9 +5,11 @@ Samples::
     node-07:4121:4388 [3] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/0/GDRDMA
     node-07:4121:4388 [3] NCCL INFO AllReduce: opCount 1a sendbuff 0x7f01 recvbuff 0x7f02 count 1024 datatype 7 op 0 root 0 comm 0x55d0 [nranks=8] stream 0x56a1
 
-Both come by the million (``NCCL_DEBUG_SUBSYS=COLL`` prints each call), so a block is sampled: of the
+    node-07:4121:4388 NCCL CALL ncclAllReduce(7f01,7f02,1024,7,0,0,55d0,56a1)
+
+All come by the million (``NCCL_DEBUG_SUBSYS=COLL`` and ``CALL`` print each call), so a block is sampled: of the
 channels a few lines for each transport, of the collectives the last call of each communicator
-and writer. ``opCount`` is hexadecimal and counts per communicator; ``comm`` is a pointer that means
+and writer. ``opCount`` is hexadecimal and counts per communicator, and a ``CALL`` line has none; ``comm`` is a pointer that means
 nothing outside its process. A call is not a completion. The numbers at a channel are ranks within the communicator.
 
 Empty: the subsystem was not asked for. From 2.22 on channels are connected at the first collective,
@@ -29,6 +31,9 @@ SMALL = 64 << 10
 
 STRIDE = 256 << 10
 """Bytes between the channel lines looked at in a larger block."""
+
+REACH = 16 << 10
+"""Bytes behind each stride in which a channel line is looked for."""
 
 LOOKS = 8
 """Calls in a row without a new communicator or writer, after which a larger block is left."""
@@ -53,6 +58,12 @@ CALL = LazyPattern(
 )
 """NCCL 2.3 to 2.30, enqueue.cc and collectives.cc."""
 
+API_CALL = LazyPattern(
+    rb"nccl(?P<op>[A-Z]\w+)\([0-9a-f]+,[0-9a-f]+,(?P<elements>\d+),(?P<datatype>\d+),(?P<reduction>\d+)"
+    rb",(?P<root>-?\d+),(?P<comm>[0-9a-f]+),[0-9a-f]+\)"
+)
+"""NCCL 2.13 to 2.30 at level TRACE, enqueue.cc; pointers without 0x."""
+
 
 def read_channels(block: BlockText) -> Iterable[Event]:
     """Return an event for each transport that a writer of the sample uses."""
@@ -76,15 +87,24 @@ def read_channels(block: BlockText) -> Iterable[Event]:
 
 
 def _sample(block: BlockText) -> Iterator[int]:
-    """Yield the places of each literal that the block holds, of a larger block a few of them."""
+    """Yield the places of each literal that the block holds, of a larger block a few of them.
+
+    In a larger block only what follows each stride is searched: there are channels by the thousand,
+    or few that came first.
+    """
     data = block.data
-    stride = 0 if len(data) <= SMALL else STRIDE
+    small = len(data) <= SMALL
     for place in block.places:
         literal = b" via " + data[data.rfind(b" via ", 0, place) + 5 : place]
-        while place > 0:
-            yield place
-            following = data.find(literal, place + stride)
-            place = following + len(literal) if following >= 0 else 0
+        yield place
+        while place < len(data):
+            begin = place if small else place + STRIDE
+            following = data.find(literal, begin, len(data) if small else begin + REACH)
+            if following >= 0:
+                place = following + len(literal)
+                yield place
+            else:
+                place = len(data) if small else begin
 
 
 def _edge(edge: re.Match[bytes], via: re.Match[bytes]) -> dict[str, Value]:
@@ -106,7 +126,16 @@ def _edge(edge: re.Match[bytes], via: re.Match[bytes]) -> dict[str, Value]:
 
 
 def read_collectives(block: BlockText) -> Iterable[Event]:
-    """Return the last call of each communicator and writer in the block."""
+    """Return the last traced call of each communicator and writer in the block."""
+    return _last_calls(block, b": opCount ", CALL)
+
+
+def read_calls(block: BlockText) -> Iterable[Event]:
+    """Return the last call of the interface of each communicator and writer in the block."""
+    return _last_calls(block, b" NCCL CALL nccl", API_CALL)
+
+
+def _last_calls(block: BlockText, literal: bytes, pattern: LazyPattern[bytes]) -> Iterable[Event]:
     data = block.data
     seen: set[tuple[bytes, bytes]] = set()
     events = []
@@ -115,7 +144,7 @@ def read_collectives(block: BlockText) -> Iterable[Event]:
     most = len(data) if len(data) <= SMALL else LOOKS
     while looks < most:
         looks += 1
-        place = data.rfind(b": opCount ", 0, end)
+        place = data.rfind(literal, 0, end)
         if place < 0 or len(seen) >= RECORDS:
             break
         start = data.rfind(b"\n", 0, place) + 1
@@ -123,7 +152,7 @@ def read_collectives(block: BlockText) -> Iterable[Event]:
         stop = data.find(b"\n", place)
         # Two records glued into one line: the one at the place found.
         word = data.rfind(b" ", start, place) + 1
-        found = CALL.match(data, max(start, word), stop if stop >= 0 else len(data))
+        found = pattern.search(data, max(start, word), stop if stop >= 0 else len(data))
         if found is None:
             continue
         key = (_writer(data, place), found["comm"])
@@ -139,16 +168,19 @@ def read_collectives(block: BlockText) -> Iterable[Event]:
 
 
 def _call(found: re.Match[bytes]) -> dict[str, Value]:
+    said = found.groupdict()
+    comm = found["comm"].decode()
     fields: dict[str, Value] = {
         "op": found["op"].decode(),
-        "op_count": int(found["count"], 16),
         "count": int(found["elements"]),
         "datatype": int(found["datatype"]),
         "reduction": int(found["reduction"]),
         "root": int(found["root"]),
-        "comm": found["comm"].decode(),
+        "comm": comm if comm.startswith("0x") else f"0x{comm}",
     }
-    if found["nranks"]:
+    if said.get("count"):
+        fields["op_count"] = int(found["count"], 16)
+    if said.get("nranks"):
         fields["nranks"] = int(found["nranks"])
     return fields
 
@@ -175,5 +207,13 @@ PARSERS = (
         read=read_collectives,
         emits=("nccl.collective",),
         sample="node-07:4121:4388 [3] NCCL INFO AllReduce: opCount 1a sendbuff 0x7f01 recvbuff 0x7f02 count 1024 datatype 7 op 0 root 0 comm 0x55d0 [nranks=8] stream 0x56a1",
+    ),
+    BulkParser(
+        name="nccl-calls",
+        title="NCCL's trace of calls of its interface, the last one of each communicator",
+        opens=(" NCCL CALL nccl",),
+        read=read_calls,
+        emits=("nccl.collective",),
+        sample="node-07:4121:4388 NCCL CALL ncclAllReduce(7f01,7f02,1024,7,0,0,55d0,56a1)",
     ),
 )

@@ -18,15 +18,24 @@ import regex
 from diagnose.model.event import Event, Line, Nature
 from diagnose.parsers import convert
 from diagnose.parsers.base import LineParser, Pattern
+from diagnose.parsers.nccl_level import add_errno, judge_by_level
 
 PLACE = regex.compile(r"(?P<file>[\w./-]+\.\w+):\d+(?: \([^)]*\))? NCCL WARN")
+
+TORN_DOWN = (
+    "invalid resource handle", "invalid device context", "context is destroyed",
+    "driver shutting down",
+)  # fmt: skip
+"""What CUDA answers once the process is being ended."""
 
 
 def refine(event: Event, line: Line) -> Event | None:
     """Add the source file, and judge an event by the level NCCL printed it at."""
-    event.fields["level"] = "INFO" if "NCCL INFO" in line.text else "WARN"
-    if event.nature is Nature.ERROR and event.fields["level"] == "INFO":
-        event.nature = Nature.MEASUREMENT
+    judge_by_level(event, line)
+    if event.name == "nccl.shm_failed":
+        add_errno(event)
+    if str(event.fields.get("error")).startswith(TORN_DOWN):
+        event.nature = Nature.EFFECT
     if found := PLACE.search(line.text):
         event.fields["source_file"] = found["file"]
     return event
@@ -57,17 +66,9 @@ PATTERNS = (
         types=dict.fromkeys(("device", "devices", "count_asked"), int),
     ),
     Pattern(
-        event="nccl.invalid_rank",
-        regex=r"Invalid rank requested : (?P<comm_rank>-?\d+)/(?P<nranks>-?\d+)",
-        nature=Nature.ERROR,
-        source="NCCL 2.3 to 2.30, init.cc",
-        sample="node-07:4121:4388 [0] init.cc:1610 NCCL WARN Invalid rank requested : 8/8",
-        types={"comm_rank": int, "nranks": int},
-    ),
-    Pattern(
         event="nccl.cuda_failure",
-        regex=r"(?:Cuda|CUDA|HIP|Hip) failure(?: (?P<code>\d+))? '(?P<error>[^'\r\n]*)",
-        literals=("Cuda failure", "CUDA failure", "HIP failure", "Hip failure"),
+        regex=r"(?:Cuda|CUDA|HIP|Hip|hip) failure(?: (?P<code>\d+))? '(?P<error>[^'\r\n]*)",
+        literals=("Cuda failure", "CUDA failure", "HIP failure", "Hip failure", "hip failure"),
         nature=Nature.ERROR,
         source="NCCL 2.3 to 2.30, include/checks.h and misc/cudawrap.cc; RCCL keeps the text",
         sample="node-07:4121:4388 [3] include/alloc.h:178 NCCL WARN Cuda failure 2 'out of memory'",
@@ -107,17 +108,19 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.library_missing",
-        regex=r"Failed to open (?P<library>libnvidia-ml\.so[.\d]*)|Failed to find CUDA library (?P<path>\S+)|CUDA some PFN functions not found in the library",
+        regex=r"Failed to (?:open|find CUDA library) (?P<library>libnvidia-ml\.so[.\d]*|libcuda\S*)|CUDA some PFN functions not found in the library|Retrieve (?P<symbol>cu\w+) [^\r\n]*failed with (?P<code>\d+)",
         nature=Nature.ERROR,
         source="NCCL 2.3 to 2.30, misc/nvmlwrap.cc and misc/cudawrap.cc",
         sample="node-07:4121:4388 [3] misc/nvmlwrap.cc:50 NCCL WARN Failed to open libnvidia-ml.so.1",
+        types={"code": int},
     ),
     Pattern(
         event="nccl.nvml_failed",
-        regex=r"(?P<call>nvml(?:Init|Device)\w*)\((?P<index>\d*)\) failed: (?P<error>[^\r\n]+)",
+        regex=r"(?P<call>nvml(?:Init|Device)\w*)\((?P<index>\d+)?\) failed: (?P<error>[^\r\n]+)",
         nature=Nature.ERROR,
         source="NCCL 2.3 to 2.30, misc/nvmlwrap.cc",
         sample="node-07:4121:4388 [3] misc/nvmlwrap.cc:122 NCCL WARN nvmlInit_v2() failed: Driver/library version mismatch",
+        types={"index": int, "error": str.strip},
     ),
     Pattern(
         event="nccl.p2p_failed",
@@ -129,7 +132,7 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.ipc_failed",
-        regex=r"cudaIpcGetMemHandle failed ?: (?P<error>[^\r\n]+)|failed to open CUDA IPC handle : (?P<code>\d+) (?P<text>[^\r\n]+)",
+        regex=r"(?:cudaIpcGetMemHandle failed ?: |failed to open CUDA IPC handle : (?P<code>\d+) )(?P<error>[^\r\n]+)",
         nature=Nature.ERROR,
         source="NCCL 2.3 to 2.30, transport/p2p.cc",
         sample="node-07:4121:4388 [3] transport/p2p.cc:240 NCCL WARN cudaIpcGetMemHandle failed : invalid argument",
@@ -146,11 +149,11 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.p2p_disabled",
-        regex=r"P2P is disabled between connected GPUs (?P<gpu_a>\d+) and (?P<gpu_b>\d+)|P2P not supported between GPU(?P<first>\d+) and GPU(?P<second>\d+)",
+        regex=r"(?:P2P is disabled between connected GPUs |P2P not supported between GPU)(?P<gpu_a>\d+) and (?:GPU)?(?P<gpu_b>\d+)",
         nature=Nature.MEASUREMENT,
         source="NCCL 2.12 to 2.30, graph/paths.cc and transport/p2p.cc",
         sample="node-07:4121:4388 [3] NCCL INFO P2P is disabled between connected GPUs 2 and 3. You can repress this message with NCCL_IGNORE_DISABLED_P2P=1.",
-        types=dict.fromkeys(("gpu_a", "gpu_b", "first", "second"), int),
+        types={"gpu_a": int, "gpu_b": int},
         constants={"nvlink": False},
     ),
     Pattern(
@@ -197,7 +200,7 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.shm_failed",
-        regex=r"Call to (?P<call>shm_open|posix_fallocate|ftruncate|mmap) failed ?: (?P<error>[^\r\n]+)",
+        regex=r"Call to (?P<call>shm_open|open|posix_fallocate|ftruncate|mmap) failed ?: (?P<error>[^\r\n]+)",
         nature=Nature.ERROR,
         source="NCCL 2.3 to 2.15, include/shm.h",
         sample="node-07:4121:4388 [3] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device",
@@ -239,6 +242,29 @@ PATTERNS = (
         nature=Nature.MEASUREMENT,
         source="RCCL 2.18 to 2.21, init.cc",
         sample='node-07:4121:4388 [3] init.cc:1902 NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!',
+    ),
+    Pattern(
+        event="nccl.shm_failed",
+        regex=r"(?P<call>munmap|unlink)(?: of)? shared memory (?P<path>\S+)(?: size \d+)? failed",
+        nature=Nature.EFFECT,
+        source="NCCL 2.16 to 2.30, misc/shmutils.cc; at the end of a communicator",
+        sample="node-07:4121:4388 [3] misc/shmutils.cc:150 NCCL WARN unlink shared memory /dev/shm/nccl-WU88OE failed, error: No such file or directory (2)",
+    ),
+    Pattern(
+        event="nccl.mnnvl_state",
+        regex=r"MNNVL [^\r\n]*\bstate (?P<state>\d+) healthMask (?P<health_mask>0x[0-9a-f]+)",
+        nature=Nature.MEASUREMENT,
+        source="NCCL 2.21 to 2.30, init.cc; state 3 is complete",
+        sample="node-07:4121:4388 [3] NCCL INFO MNNVL busId 0x1b000 fabric UUID 0.0 cliqueId 0x0 state 1 healthMask 0x0",
+        types={"state": int},
+    ),
+    Pattern(
+        event="nccl.architecture",
+        regex=r"cudaArch (?P<arch>\d+) ncclMaxSharedMem (?P<needed>\d+) exceeds device/fn maxSharedMem (?P<available>-?\d+)",
+        nature=Nature.ERROR,
+        source="NCCL 2.19 to 2.30, enqueue.cc",
+        sample="node-07:4121:4388 [3] enqueue.cc:60 NCCL WARN cudaArch 1200 ncclMaxSharedMem 82240 exceeds device/fn maxSharedMem 65536",
+        types=dict.fromkeys(("arch", "needed", "available"), int),
     ),
 )
 

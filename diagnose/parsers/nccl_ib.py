@@ -20,6 +20,7 @@ from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature
 from diagnose.parsers import convert
 from diagnose.parsers.base import LineParser, Pattern
+from diagnose.parsers.nccl_level import add_errno, judge_by_level
 
 STATUS = {
     0: "SUCCESS", 1: "LOC_LEN_ERR", 2: "LOC_QP_OP_ERR", 3: "LOC_EEC_OP_ERR", 4: "LOC_PROT_ERR",
@@ -33,14 +34,6 @@ STATUS = {
 
 FLUSHED = 5
 
-ERRNO = {
-    "Operation not permitted": 1, "Input/output error": 5, "Cannot allocate memory": 12,
-    "Permission denied": 13, "Bad address": 14, "No such device": 19, "Invalid argument": 22,
-    "Operation not supported": 95, "Network is unreachable": 101, "Connection timed out": 110,
-    "No route to host": 113,
-}  # fmt: skip
-"""Linux; releases before 2.24 print the words alone."""
-
 BENIGN = frozenset(
     {
         "LID change", "SM change", "P_Key change", "client reregistration", "GID table change",
@@ -53,7 +46,9 @@ VENDOR = LazyPattern(r"vendor[_ ]err[ =](\d+)")
 DIRECTION = LazyPattern(r"\((Send|Recv)\)|req_type=(\w+)")
 LOCAL_GID = LazyPattern(r"localGid ([0-9a-fA-F:.]+)")
 REMOTE_GID = LazyPattern(r"remoteGids? ?([0-9a-fA-F:.]+)")
+RETRY = LazyPattern(r", retrying (\d+)/(\d+)")
 NUMBER = LazyPattern(r" errno (\d+)")
+QUEUE_PAIR = LazyPattern(r"\bqpn[ =](\d+)")
 HCA = LazyPattern(r"\bhca ([\w.+-]+)")
 
 OTHER_EVENT = frozenset({"ibv_modify_qp", "ibv_open_device"})
@@ -61,12 +56,9 @@ OTHER_EVENT = frozenset({"ibv_modify_qp", "ibv_open_device"})
 
 def refine(event: Event, line: Line) -> Event | None:
     """Complete an event from the rest of its line, and judge it by the level NCCL printed it at."""
-    event.fields.setdefault("level", "INFO" if "NCCL INFO" in line.text else "WARN")
     complete = COMPLETE.get(event.name)
     kept = complete(event, line.text) if complete else event
-    if kept and kept.nature is Nature.ERROR and kept.fields["level"] == "INFO":
-        kept.nature = Nature.MEASUREMENT
-    return kept
+    return judge_by_level(kept, line) if kept else None
 
 
 def _completion(event: Event, text: str) -> Event:
@@ -90,6 +82,8 @@ def _completion(event: Event, text: str) -> Event:
 def _async_event(event: Event, text: str) -> Event:
     name = str(event.fields["event"]).strip()
     event.fields["event"] = name
+    if found := QUEUE_PAIR.search(text):
+        event.fields["qpn"] = int(found[1])
     fatal = " fatal event" in text
     event.fields["fatal"] = fatal
     event.fields["severity"] = "fatal" if fatal else "benign" if name in BENIGN else "error"
@@ -105,18 +99,18 @@ def _async_event(event: Event, text: str) -> Event:
 def _errno(event: Event, text: str) -> Event:
     error = event.fields.get("error")
     if isinstance(error, str):
-        event.fields["error"] = error = error.strip().removesuffix(" errno")
+        event.fields["error"] = error.strip().removesuffix(" errno")
         if found := NUMBER.search(text):
             event.fields["errno"] = int(found[1])
-        elif error in ERRNO:
-            event.fields.setdefault("errno", ERRNO[error])
+        add_errno(event)
     return event
 
 
 def _modify_qp(event: Event, text: str) -> Event:
-    retrying = ", retrying " in text
-    event.fields["retrying"] = retrying
-    if retrying:
+    attempt = RETRY.search(text)
+    event.fields["retrying"] = attempt is not None
+    if attempt:
+        event.fields |= {"attempts": int(attempt[1]), "limit": int(attempt[2])}
         event.nature = Nature.EFFECT
     return _errno(event, text)
 
@@ -181,7 +175,7 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.ib.async_event",
-        regex=r"NET/IB ?: (?P<hca>[\w.+-]+):(?P<port>\d+) async fatal event(?: on (?P<object>QP|CQ|SRQ))?(?:[^\r\n]*\))?: (?P<event>[^\r\n]+)",
+        regex=r"NET/IB ?: (?P<hca>[\w.+-]+):(?P<port>\d+) async fatal event(?: on (?P<object>QP|CQ|SRQ) [^\r\n:]*)?: (?P<event>[^\r\n]+)",
         literals=("async fatal event",),
         nature=Nature.ERROR,
         source="NCCL 2.23 to 2.30, transport/net_ib.cc",
@@ -321,14 +315,14 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.ib.device_failed",
-        regex=r"NET/IB: (?:[\w.+-]+: )?Device (?P<device>\S+) marked as failed",
+        regex=r"NET/IB: (?:(?P<hca>[\w.+-]+): )?Device (?P<device>\S+) marked as failed",
         nature=Nature.ERROR,
         source="NCCL 2.29 to 2.30, transport/net_ib/p2p_resiliency.cc; the job goes on over the others",
         sample="node-07:4121:4402 [3] transport/net_ib/p2p_resiliency.cc:311 (ncclIbResiliency) NCCL WARN NET/IB: Device 1 marked as failed. Traffic moves to the others",
     ),
     Pattern(
         event="nccl.ib.no_device_left",
-        regex=r"Detected (?P<failed>\d+) failed devices out of (?P<devices>\d+) devices",
+        regex=r"Detected (?P<failed>\d+) failed devices out of (?P<devices>\d+) devices|Could not find a functional device to post the probe",
         nature=Nature.ERROR,
         source="NCCL 2.29 to 2.30, transport/net_ib/p2p_resiliency.cc",
         sample="node-07:4121:4402 [3] transport/net_ib/p2p_resiliency.cc:355 (ncclIbResiliency) NCCL WARN NET/IB: Fatal error. Detected 2 failed devices out of 2 devices.",
@@ -349,29 +343,11 @@ PATTERNS = (
         sample="node-07:4121:4388 [3] transport/net_ib.cc:402 NCCL WARN NET/IB: open failed in ncclIbRoceGetVersionNum: No such file or directory",
     ),
     Pattern(
-        event="nccl.mismatch",
-        regex=r"collective mismatch error,? local size (?P<local_size>\d+) remote (?:size )?(?P<remote_size>\d+)",
-        nature=Nature.ERROR,
-        source="NCCL 2.3 to 2.19, transport/net_ib.cc",
-        sample="node-07:4121:4402 [3] transport/net_ib.cc:960 NCCL WARN NET/IB : req 0/1 tag 4 peer 10.0.0.9<44206> collective mismatch error, local size 4096 remote size 8192",
-        types={"local_size": int, "remote_size": int},
-        constants={"what": "size"},
-    ),
-    Pattern(
-        event="nccl.mismatch",
-        regex=r"peer (?P<peer>\S+) posted incorrect receive info: size (?P<remote_size>-?\d+)",
-        nature=Nature.ERROR,
-        source="NCCL 2.12 to 2.30, transport/net_ib.cc",
-        sample="node-07:4121:4402 [3] transport/net_ib.cc:1890 NCCL WARN NET/IB : req 0/1 tag 4 peer 10.0.0.9<44206> posted incorrect receive info: size 0 addr 7f10 rkeys[0]=1f",
-        types={"peer": convert.address, "remote_size": int},
-        constants={"what": "size"},
-    ),
-    Pattern(
-        event="nccl.internal_bug",
-        regex=r"could not find mr 0x[0-9a-f]+ inside cache|NET/IB : unable to allocate requests",
-        nature=Nature.ERROR,
-        source="NCCL 2.3 to 2.30, transport/net_ib.cc",
-        sample="node-07:4121:4402 [3] transport/net_ib.cc:1610 NCCL WARN NET/IB: could not find mr 0x7f10aa inside cache of 12 entries",
+        event="nccl.ib.symbol_missing",
+        regex=r"dlvsym failed on (?P<symbol>\w+) - (?P<error>[^\r\n]+)",
+        nature=Nature.MEASUREMENT,
+        source="NCCL 2.3 to 2.30, misc/ibvsymbols.cc; an old libibverbs",
+        sample="node-07:4121:4388 [3] misc/ibvsymbols.cc:60 NCCL WARN dlvsym failed on ibv_reg_mr_iova2 - /lib/libibverbs.so.1: version IBVERBS_1.8 not found version IBVERBS_1.8",
     ),
 )
 

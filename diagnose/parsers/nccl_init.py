@@ -237,9 +237,9 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.socket.interfaces",
-        regex=r"NET/Socket : Using(?: interface)? (?P<listing>[^\r\n]*)",
+        regex=r"NET/(?:Fast)?Socket : Using(?: interface)? (?P<listing>[^\r\n]*)",
         nature=Nature.SETTING,
-        source="NCCL 2.4 to 2.30, transport/net_socket.cc",
+        source="NCCL 2.4 to 2.30, transport/net_socket.cc; nccl-fastsocket",
         sample="node-07:4121:4388 [3] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.7<0> [1]br-3f9a1c:172.18.0.1<0>",
     ),
     Pattern(
@@ -284,6 +284,38 @@ PATTERNS = (
         sample="node-07:4121:4388 [3] NCCL INFO 16 coll channels, 16 collnet channels, 0 nvls channels, 16 p2p channels, 2 p2p channels per peer",
         types={"value": int},
         fact="nccl.channels",
+    ),
+    Pattern(
+        event="nccl.plugin",
+        regex=r"NET/OFI Initializing (?P<plugin>aws-ofi-nccl) (?P<value>[\w.-]+)",
+        nature=Nature.SETTING,
+        source="aws-ofi-nccl 1.x, nccl_ofi_net.c",
+        sample="node-07:4121:4388 [3] NCCL INFO NET/OFI Initializing aws-ofi-nccl 1.14.0",
+        fact="nccl.plugin",
+    ),
+    Pattern(
+        event="nccl.plugin",
+        regex=r"P2P plugin (?:v\d+ )?(?P<value>(?P<plugin>\w+))",
+        nature=Nature.SETTING,
+        source="nccl-rdma-sharp 2.1 to 2.7, p2p_plugin.c",
+        sample="node-07:4121:4388 [3] NCCL INFO P2P plugin v10 IBext_v10",
+        fact="nccl.plugin",
+    ),
+    Pattern(
+        event="nccl.rocm",
+        regex=r"ROCm version ?: (?P<value>\d+\.\d+(?:\.\d+)?)",
+        nature=Nature.SETTING,
+        source="RCCL 2.18 and later, init.cc, to standard output",
+        sample="ROCm version : 6.2.0.0-66-3a1b2c3",
+        fact="rocm.version",
+    ),
+    Pattern(
+        event="nccl.sharp",
+        regex=r"SHARP rank (?P<comm_rank>\d+)/(?P<nranks>\d+) initialized on (?P<host>[\w.-]+)",
+        nature=Nature.SETTING,
+        source="nccl-rdma-sharp 2.1 to 2.7, sharp_plugin.c",
+        sample="node-07:4121:4388 [3] NCCL INFO SHARP rank 0/4 initialized on node-07",
+        types={"comm_rank": int, "nranks": int},
     ),
 )
 

@@ -1,4 +1,4 @@
-r"""NCCL's TCP trouble: bootstrap, data sockets, the RAS service, and ranks that do not agree.
+r"""NCCL's TCP trouble: bootstrap and data sockets, and ranks whose start does not agree.
 
 Sample::
 
@@ -18,13 +18,12 @@ from collections.abc import Callable
 from diagnose.model.event import Event, Line, Nature
 from diagnose.parsers import convert
 from diagnose.parsers.base import LineParser, Pattern
+from diagnose.parsers.nccl_level import add_errno, judge_by_level
 
 
 def refine(event: Event, line: Line) -> Event | None:
     """Add the kind of failure, and judge an event by the level NCCL printed it at."""
-    event.fields["level"] = "INFO" if "NCCL INFO" in line.text else "WARN"
-    if event.nature is Nature.ERROR and event.fields["level"] == "INFO":
-        event.nature = Nature.MEASUREMENT
+    judge_by_level(event, line)
     complete = COMPLETE.get(event.name)
     if complete:
         complete(event)
@@ -32,13 +31,21 @@ def refine(event: Event, line: Line) -> Event | None:
 
 
 def _connect(event: Event) -> None:
+    _use_the_pending_error(event)
+    add_errno(event)
     error = event.fields.get("error")
     if isinstance(error, str):
-        event.fields["error"] = error.strip()
         event.fields["reason"] = convert.network_reason(error)
     event.fields.setdefault("reason", "other")
     event.fields.setdefault("retrying", False)
     event.nature = Nature.EFFECT if event.fields["retrying"] else Nature.ERROR
+
+
+def _use_the_pending_error(event: Event) -> None:
+    """Take the error of the socket where it has one; errno is then left over from another call."""
+    number, words = event.fields.pop("pending", 0), event.fields.pop("pending_error", None)
+    if isinstance(number, int) and number > 0:
+        event.fields["errno"], event.fields["error"] = number, words
 
 
 def _broken(event: Event) -> None:
@@ -49,6 +56,7 @@ def _broken(event: Event) -> None:
 COMPLETE: dict[str, Callable[[Event], None]] = {
     "nccl.connect_failed": _connect,
     "nccl.socket_failed": _broken,
+    "nccl.system_call_failed": add_errno,
 }
 
 RANK_TYPES = dict.fromkeys(("comm_rank", "nranks", "version", "other_rank", "other_version"), int)
@@ -97,11 +105,11 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.connect_failed",
-        regex=r"socketPollConnect: Connect to (?P<peer>\S+) returned -?\d+\([^)\r\n]*\) errno (?P<errno>\d+)\((?P<error>[^)\r\n]*)\)",
+        regex=r"socketPollConnect: Connect to (?P<peer>\S+) returned (?P<pending>-?\d+)\((?P<pending_error>[^)\r\n]*)\) errno (?P<errno>\d+)\((?P<error>[^)\r\n]*)\)",
         nature=Nature.ERROR,
         source="NCCL 2.20 to 2.23, misc/socket.cc",
         sample="node-07:4121:4388 [3] misc/socket.cc:460 NCCL WARN socketPollConnect: Connect to 10.0.0.9<56821> returned 113(No route to host) errno 115(No route to host)",
-        types={"peer": convert.address, "errno": int},
+        types={"peer": convert.address, "pending": int, "errno": int},
     ),
     Pattern(
         event="nccl.connect_failed",
@@ -158,7 +166,7 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.system_call_failed",
-        regex=r"NCCL WARN Thread creation failed: (?P<error>[^\r\n]+)",
+        regex=r"Thread creation failed: (?P<error>[^\r\n]+)",
         nature=Nature.ERROR,
         source="NCCL 2.27 to 2.30, os/linux.cc",
         sample="node-07:4121:4388 [3] os/linux.cc:77 NCCL WARN Thread creation failed: Resource temporarily unavailable",
@@ -257,54 +265,12 @@ PATTERNS = (
         sample="node-07:4121:4388 [0] ras/ras.cc:410 NCCL WARN NCCL version mismatch with remote peer 10.0.0.9<28028> (local: 22705, remote 22605)",
         types={"peer": convert.address, "version": int, "other_version": int},
     ),
-    Pattern(
-        event="nccl.mismatch",
-        regex=r"peer (?P<peer>\S+) message truncated : receiving (?P<remote_size>\d+) bytes instead of (?P<local_size>\d+)",
-        nature=Nature.ERROR,
-        source="NCCL 2.3 to 2.30, transport/net_socket.cc",
-        sample="node-07:4121:4402 [3] transport/net_socket.cc:540 NCCL WARN NET/Socket : peer 10.0.0.9<39012> message truncated : receiving 1048576 bytes instead of 524288.",
-        types={"peer": convert.address, "remote_size": int, "local_size": int},
-        constants={"what": "size"},
-    ),
-    Pattern(
-        event="nccl.mismatch",
-        regex=r"Message truncated : received (?P<remote_size>\d+) bytes instead of (?P<local_size>\d+)",
-        nature=Nature.ERROR,
-        source="NCCL 2.3 to 2.30, misc/socket.cc and bootstrap.cc",
-        sample="node-07:4121:4388 [3] misc/socket.cc:900 NCCL WARN Message truncated : received 256 bytes instead of 128",
-        types={"remote_size": int, "local_size": int},
-        constants={"what": "message"},
-    ),
-    Pattern(
-        event="nccl.mismatch",
-        regex=r"Mismatched response size for opId=",
-        nature=Nature.ERROR,
-        source="NCCL 2.19 to 2.30, proxy.cc",
-        sample="node-07:4121:4388 [3] proxy.cc:1120 NCCL WARN Mismatched response size for opId=0x7f10",
-        constants={"what": "message"},
-    ),
-    Pattern(
-        event="nccl.ras_dead_peer",
-        regex=r"RAS (?:declaring peer (?P<peer>\S+) as DEAD|handling deadPeer \(addr (?P<address>[^)\s]+)\)|dead peer \d+: (?P<member>\S+))",
-        nature=Nature.EFFECT,
-        source="NCCL 2.24 to 2.30, ras/peers.cc",
-        sample="node-07:4121:4188 [0] NCCL INFO RAS declaring peer 10.0.0.9<28028> as DEAD; excluding it",
-        types=dict.fromkeys(("peer", "address", "member"), convert.address),
-    ),
-    Pattern(
-        event="nccl.ras_timeout",
-        regex=r"RAS keep-alive timeout (?P<severity>warning|error) \((?P<lasted>\d+)s\) on socket connection with (?P<peer>[^\s,]+)",
-        nature=Nature.EFFECT,
-        source="NCCL 2.24 to 2.30, ras/rasnet.cc",
-        sample="node-07:4121:4188 [0] NCCL INFO RAS keep-alive timeout warning (5s) on socket connection with 10.0.0.9<28028>",
-        types={"lasted": float, "peer": convert.address},
-    ),
 )
 
 PARSERS = (
     LineParser(
         name="nccl-socket",
-        title="NCCL's sockets and bootstrap, and ranks that do not agree",
+        title="NCCL's sockets and bootstrap, and ranks whose start does not agree",
         patterns=PATTERNS,
         refine=refine,
     ),

@@ -1,4 +1,4 @@
-r"""Every warning of NCCL as a generic symptom, and the rarer ones with a meaning of their own.
+r"""Every warning of NCCL as a generic symptom, and those about topology and tuning.
 
 Sample::
 
@@ -6,7 +6,8 @@ Sample::
 
 Each ``NCCL WARN`` line gives one ``nccl.warn``, whatever else it gives. The first warning of a
 process is usually the telling one; the ``NCCL INFO file:line -> code`` lines behind it repeat it
-frame by frame and are left out. Messages of the proxy about a local rank that went away are effects.
+frame by frame and are left out. ``nccl.env_limited`` is a setting that NCCL lowered to ``used``; the
+job runs with that.
 
 Empty: no warning; on a process that was killed the last block of its output may be lost. Cut off:
 the message ends where the line ends.
@@ -14,17 +15,14 @@ the message ends where the line ends.
 
 from diagnose.model.event import Event, Line, Nature
 from diagnose.parsers.base import LineParser, Pattern
+from diagnose.parsers.nccl_level import judge_by_level
 
 ANYWHERE = "NCCL 2.3 to 2.30, every file"
 
 
 def refine(event: Event, line: Line) -> Event | None:
     """Judge an event by the level NCCL printed it at: the same text at INFO was tolerated."""
-    if event.name != "nccl.warn":
-        event.fields["level"] = "INFO" if "NCCL INFO" in line.text else "WARN"
-        if event.nature is Nature.ERROR and event.fields["level"] == "INFO":
-            event.nature = Nature.MEASUREMENT
-    return event
+    return event if event.name == "nccl.warn" else judge_by_level(event, line)
 
 
 PATTERNS = (
@@ -55,7 +53,7 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.sysfs_unreadable",
-        regex=r"Could not find real path of (?P<path>\S+)",
+        regex=r"(?:Could not find real path of|Topology detection ?: could not read) (?P<path>[^\s,]+)",
         nature=Nature.ERROR,
         source="NCCL 2.5 to 2.30, graph/xml.cc",
         sample="node-07:4121:4388 [3] graph/xml.cc:330 NCCL WARN Could not find real path of /sys/class/net/eth1",
@@ -69,7 +67,7 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.topo_file_failed",
-        regex=r"XML Topology has wrong version (?P<found>\d+), (?P<expected>\d+) needed|XML Mismatch : (?P<mismatch>[^\r\n]+)|NCCL WARN XML Parse error(?P<error>[^\r\n]*)",
+        regex=r"XML Topology has wrong version (?P<found>\d+), (?P<expected>\d+) needed|XML Mismatch : (?P<mismatch>[^\r\n]+)|XML Parse error(?P<error>[^\r\n]*)|Attribute (?P<attribute>\w+) of node (?P<node>\w+) not found",
         nature=Nature.ERROR,
         source="NCCL 2.5 to 2.30, graph/xml.cc",
         sample="node-07:4121:4388 [3] graph/xml.cc:210 NCCL WARN XML Topology has wrong version 2, 1 needed",
@@ -86,7 +84,7 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.nic_missing",
-        regex=r"Could not find NIC for rank (?P<comm_rank>\d+) in NVLS graph|Could not find intermediate GPU between GPU rank (?P<gpu_rank>\d+) and NIC (?P<net>\S+)|NCCL WARN Could not find net id (?P<net_id>\S+)",
+        regex=r"Could not find NIC for rank (?P<comm_rank>\d+) in NVLS graph|Could not find intermediate GPU between GPU rank (?P<gpu_rank>\d+) and NIC (?P<net>\S+)|Could not find net id (?P<net_id>\S+)|No path computed to go from (?P<path_from>\S+) to (?P<path_to>\S+)",
         nature=Nature.ERROR,
         source="NCCL 2.12 to 2.30, graph/search.cc and graph/paths.cc",
         sample="node-07:4121:4388 [3] graph/search.cc:1190 NCCL WARN Could not find NIC for rank 3 in NVLS graph",
@@ -108,161 +106,102 @@ PATTERNS = (
         sample="node-07:4121:4388 [3] enqueue.cc:1820 NCCL WARN Error : no algorithm/protocol available for function ReduceScatter with datatype ncclFloat32. NCCL_ALGO was set to nvls.",
     ),
     Pattern(
-        event="nccl.plugin_failed",
-        regex=r"Error: network (?P<plugin>[^\r\n]+) not found",
-        nature=Nature.ERROR,
-        source="NCCL 2.11 to 2.30, net.cc",
-        sample="node-07:4121:4388 [3] net.cc:480 NCCL WARN Error: network AWS Libfabric not found.",
-        constants={"reason": "not found"},
-    ),
-    Pattern(
-        event="nccl.plugin_failed",
-        regex=r"Plugin load returned (?P<code>-?\d+) : (?P<error>[^\r\n]*): when loading (?P<plugin>\S+)",
-        nature=Nature.ERROR,
-        source="NCCL 2.12 to 2.27, net.cc",
-        sample="node-07:4121:4388 [3] NCCL INFO NET/Plugin : Plugin load returned 2 : /lib/libc.so.6: version `GLIBC_2.32' not found (required by /opt/plugin/libnccl-net.so) : when loading libnccl-net.so",
-        types={"code": int, "error": str.strip},
-        constants={"reason": "load"},
-    ),
-    Pattern(
-        event="nccl.plugin_failed",
-        regex=r"External network plugin (?P<plugin>\S+) is unsupported|Failed to initialize NET plugin (?P<name>\S+)",
-        nature=Nature.ERROR,
-        source="NCCL 2.12 to 2.30, net.cc and plugin/net.cc",
-        sample="node-07:4121:4388 [3] net.cc:120 NCCL WARN NET/Plugin: External network plugin libnccl-net.so is unsupported",
-        constants={"reason": "unsupported"},
-    ),
-    Pattern(
-        event="nccl.plugin_failed",
-        regex=r"Cannot initialize CollNet, using point-to-point network instead",
+        event="nccl.nic_virtual",
+        regex=r"Topology detection: network path (?P<path>\S+) is not a PCI device \((?P<interface>[^)\r\n]+)\)",
         nature=Nature.MEASUREMENT,
-        source="NCCL 2.7 to 2.30, init.cc",
-        sample="node-07:4121:4388 [3] init.cc:900 NCCL WARN Cannot initialize CollNet, using point-to-point network instead",
-        constants={"plugin": "CollNet", "reason": "init"},
+        source="NCCL 2.5 to 2.30, graph/xml.cc; a bridge, a container end or a virtual machine",
+        sample="node-07:4121:4388 [3] NCCL INFO Topology detection: network path /sys/devices/virtual/net/br0 is not a PCI device (br0). Attaching to first CPU",
     ),
     Pattern(
-        event="nccl.ofi_error",
-        regex=r"NET/OFI Request [^\r\n]*completed with error[.:] (?:RC: (?P<code>-?\d+)\. Error: |err: (?P<number>\d+), [^\r\n]*strerror: )(?P<error>[^,\r\n]+)",
+        event="nccl.device_unknown",
+        regex=r"(?:Trying to use non-existent virtual device|Requested properties for vNic) (?P<device>\d+)(?:, only (?P<devices>\d+) vNics)?",
         nature=Nature.ERROR,
-        source="aws-ofi-nccl 1.x, nccl_ofi_rdma.c and nccl_ofi_sendrecv.c",
-        sample="node-07:4121:4402 [3] ofi_process_cq:1831 NCCL WARN NET/OFI Request completed with error. RC: 21. Error: Unresponsive receiver (reachable by EFA device but handshake failed)",
-        types={"code": int, "number": int},
+        source="NCCL 2.22 to 2.30, transport/net_ib.cc",
+        sample="node-07:4121:4388 [3] transport/net_ib.cc:840 NCCL WARN NET/IB : Trying to use non-existent virtual device 9",
+        types={"device": int, "devices": int},
     ),
     Pattern(
-        event="nccl.ofi_open_failed",
-        regex=r"NET/OFI Couldn't open (?P<what>[\w /]+)\. RC: (?P<code>-?\d+), ERROR: (?P<error>[^\r\n]+)",
+        event="nccl.pxn_host_buffers",
+        regex=r"PXN should not use host buffers for data",
         nature=Nature.ERROR,
-        source="aws-ofi-nccl 1.x, nccl_ofi_ofiutils.c",
-        sample="node-07:4121:4388 [3] create_nccl_ofi_component:401 NCCL WARN NET/OFI Couldn't open CQ. RC: -12, ERROR: Cannot allocate memory",
-        types={"code": int},
+        source="NCCL 2.12 to 2.30, transport/net.cc; GPUDirect is off",
+        sample="node-07:4121:4388 [3] transport/net.cc:900 NCCL WARN PXN should not use host buffers for data",
     ),
     Pattern(
-        event="nccl.ofi_no_provider",
-        regex=r"NET/OFI No eligible providers were found|NET/OFI Failed to initialize \w+",
+        event="nccl.env_limited",
+        regex=r"User asked for a minimum of (?P<value>\d+) channels, limiting to (?P<used>\d+)",
         nature=Nature.ERROR,
-        source="aws-ofi-nccl 1.x, nccl_ofi_net.c",
-        sample="node-07:4121:4388 [3] nccl_net_ofi_create_plugin:211 NCCL WARN NET/OFI No eligible providers were found",
+        source="NCCL 2.5 to 2.30, graph/connect.cc and init.cc",
+        sample="node-07:4121:4388 [3] graph/connect.cc:300 NCCL WARN User asked for a minimum of 64 channels, limiting to 32",
+        constants={"name": "NCCL_MIN_NCHANNELS"},
     ),
     Pattern(
-        event="nccl.mismatch",
-        regex=r"Mismatched collective detected, please check your collective calls at and around rank (?P<comm_rank>\d+)|this may be caused by a collective mismatch around rank (?P<around>\d+)",
+        event="nccl.env_limited",
+        regex=r"(?:maxCTAs|minCTAs) (?P<value>\d+) is larger than #channels upper limit (?P<used>\d+)",
         nature=Nature.ERROR,
-        source="NCCL 2.4 to 2.6, misc/argcheck.cc and enqueue.cc",
-        sample="node-07:4121:4388 [3] enqueue.cc:300 NCCL WARN Mismatched collective detected, please check your collective calls at and around rank 3.",
-        types={"comm_rank": int, "around": int},
-        constants={"what": "collective"},
+        source="NCCL 2.17 to 2.30, init.cc",
+        sample="node-07:4121:4388 [3] init.cc:1680 NCCL WARN maxCTAs 128 is larger than #channels upper limit 64, cap it to 64",
+        constants={"name": "NCCL_MAX_CTAS"},
     ),
     Pattern(
-        event="nccl.mismatch",
-        regex=r"Coll (?P<op>\w+) size (?P<bytes>\d+) symmetric registration check failed on rank (?P<comm_rank>\d+)",
+        event="nccl.env_invalid",
+        regex=r"TOPO/NET : Could not force merge NICs (?P<value>[^\s.]+)",
         nature=Nature.ERROR,
-        source="NCCL 2.29 to 2.30, misc/argcheck.cc",
-        sample="node-07:4121:4388 [3] misc/argcheck.cc:140 NCCL WARN Coll AllReduce size 4096 symmetric registration check failed on rank 3: window offset mismatch with rank 0",
-        types={"bytes": int, "comm_rank": int},
-        constants={"what": "collective"},
+        source="NCCL 2.23 to 2.30, graph/topo.cc",
+        sample="node-07:4121:4388 [3] graph/topo.cc:900 NCCL WARN TOPO/NET : Could not force merge NICs mlx5_0,mlx5_9. Please specify a valid NCCL_NET_FORCE_MERGE string.",
+        constants={"name": "NCCL_NET_FORCE_MERGE"},
     ),
     Pattern(
-        event="nccl.unconnected_peer",
-        regex=r"Rank (?P<comm_rank>\d+) has no transport for (?P<direction>send|recv) peer (?P<peer_rank>-?\d+) on channel",
+        event="nccl.env_invalid",
+        regex=r"Tried merging multiple devices together and failed",
         nature=Nature.ERROR,
-        source="NCCL 2.7 to 2.30, proxy.cc",
-        sample="node-07:4121:4388 [3] proxy.cc:500 NCCL WARN Rank 3 has no transport for send peer 4 on channel 0/0",
-        types={"comm_rank": int, "peer_rank": int},
+        source="NCCL 2.22 to 2.30, graph/topo.cc",
+        sample="node-07:4121:4388 [3] graph/topo.cc:930 NCCL WARN TOPO/NET : Tried merging multiple devices together and failed. Set NCCL_NET_MERGE_LEVEL=LOC to disable",
+        constants={"name": "NCCL_NET_MERGE_LEVEL"},
     ),
     Pattern(
-        event="nccl.wrong_device",
-        regex=r"(?P<op>\w+) : (?P<argument>\w+) allocated on device (?P<device>\d+) mismatchs with NCCL device (?P<comm_device>\d+)",
+        event="nccl.env_limited",
+        regex=r"(?P<name>NCCL_SOCKET_NTHREADS) is greater than the maximum allowed, setting to (?P<used>\d+)",
         nature=Nature.ERROR,
-        source="NCCL 2.3 to 2.30, misc/argcheck.cc",
-        sample="node-07:4121:4388 [3] misc/argcheck.cc:27 NCCL WARN AllReduce : sendbuff allocated on device 0 mismatchs with NCCL device 3",
-        types={"device": int, "comm_device": int},
+        source="NCCL 2.4 to 2.30, transport/net_socket.cc",
+        sample="node-07:4121:4388 [3] transport/net_socket.cc:200 NCCL WARN NET/Socket : NCCL_SOCKET_NTHREADS is greater than the maximum allowed, setting to 16",
     ),
     Pattern(
-        event="nccl.usage_error",
-        regex=r"NCCL WARN (?P<op>\w+) : (?P<error>\w+ argument is NULL|invalid root -?\d+|invalid type -?\d+|invalid reduction operation -?\d+|reduction operation -?\d+ unknown to this communicator)",
+        event="nccl.env_invalid",
+        regex=r"OOO RQ is force enabled but (?P<reason>[^\r\n]+)",
         nature=Nature.ERROR,
-        source="NCCL 2.3 to 2.30, misc/argcheck.cc",
-        sample="node-07:4121:4388 [3] misc/argcheck.cc:50 NCCL WARN Broadcast : invalid root 16 (root should be in the 0..15 range)",
+        source="NCCL 2.30, transport/net_ib/init.cc",
+        sample="node-07:4121:4388 [3] transport/net_ib/init.cc:410 (ncclIbInit) NCCL WARN NET/IB: OOO RQ is force enabled but the device does not support it",
+        constants={"name": "NCCL_IB_OOO_RQ"},
     ),
     Pattern(
-        event="nccl.usage_error",
-        regex=r"NCCL WARN (?P<error>Error: corrupted comm object detected|comm 0x[0-9a-f]+ has already been destroyed|Attempt to use communicator before the previous operation|ncclGroupEnd: not in a group call|Trying to send to self without|Trying to recv to self without|Blocking and nonblocking communicators are not allowed|Error : mixing different streams within a group call|Streams given to a communicator within a NCCL group|Too many aggregated operations|Too many async operations in progress|FP8 reduction support begins with sm90)",
-        literals=("NCCL WARN",),
+        event="nccl.env_invalid",
+        regex=r"Net : No valid (?:<IPv4_or_hostname>:<port>|\[IPv6\]:port) pair found",
         nature=Nature.ERROR,
-        source="NCCL 2.3 to 2.30, group.cc, enqueue.cc and misc/argcheck.cc",
-        sample="node-07:4121:4388 [3] group.cc:210 NCCL WARN ncclGroupEnd: not in a group call.",
+        source="NCCL 2.4 to 2.30, misc/socket.cc",
+        sample="node-07:4121:4388 [3] misc/socket.cc:210 NCCL WARN Net : No valid <IPv4_or_hostname>:<port> pair found",
+        constants={"name": "NCCL_COMM_ID"},
     ),
     Pattern(
-        event="nccl.library_mismatch",
-        regex=r"NCCL library is too old\. This application was compiled with NCCL version (?P<compiled>[\d.]+), but is running with (?:NCCL library version )?(?P<running>[\d.]+\d)",
+        event="nccl.env_limited",
+        regex=r"(?P<name>NCCL_CGA_CLUSTER_SIZE) value (?P<value>\d+) is too big",
         nature=Nature.ERROR,
-        source="NCCL 2.30, init.cc",
-        sample="node-07:4121:4388 [3] init.cc:1800 (parseCommConfig) NCCL WARN NCCL library is too old. This application was compiled with NCCL version 2.30.7, but is running with NCCL library version 2.27.5.",
+        source="NCCL 2.17 to 2.30, init.cc",
+        sample="node-07:4121:4388 [3] init.cc:1690 NCCL WARN NCCL_CGA_CLUSTER_SIZE value 16 is too big. Limiting value to 8.",
     ),
     Pattern(
-        event="nccl.library_mismatch",
-        regex=r"application was compiled with too old version of NCCL|undefined symbol: (?P<symbol>p?nccl[A-Z]\w+)",
+        event="nccl.env_limited",
+        regex=r"number of sockets is greater than the maximum allowed, setting (?P<name>NCCL_NSOCKS_PERTHREAD) to (?P<used>\d+)",
         nature=Nature.ERROR,
-        source="NCCL 2.30, init.cc; the dynamic linker",
-        sample="ImportError: /opt/venv/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommRegister",
-    ),
-    Pattern(
-        event="nccl.internal_bug",
-        regex=r"List loop at element|Proxy append (?:on running operation|out of bounds)|Unable to post incomplete proxy op chain",
-        nature=Nature.ERROR,
-        source="NCCL 2.4 to 2.30, proxy.cc",
-        sample="node-07:4121:4388 [3] proxy.cc:300 NCCL WARN List loop at element 3-4",
-    ),
-    Pattern(
-        event="nccl.proxy_failed",
-        regex=r"Failed to execute operation (?P<operation>\w+) from rank (?P<comm_rank>\d+), retcode (?P<code>\d+)|Error encountered progressing operation=(?P<running>\w+), res=(?P<result>\d+)",
-        nature=Nature.EFFECT,
-        source="NCCL 2.12 to 2.30, proxy.cc",
-        sample="node-07:4121:4402 [3] proxy.cc:1533 NCCL WARN [Proxy Service 3] Failed to execute operation Connect from rank 3, retcode 2",
-        types=dict.fromkeys(("comm_rank", "code", "result"), int),
-    ),
-    Pattern(
-        event="nccl.proxy_failed",
-        regex=r"Socket recv failed while polling for opId=|Proxy Call to rank (?P<comm_rank>\d+) failed|Could not receive type from localRank (?P<comm_local_rank>\d+)|Comm 0x[0-9a-f]+ is in abort state|ncclAsyncJobComplete: job 0x[0-9a-f]+ failed, job error (?P<code>\d+)",
-        nature=Nature.EFFECT,
-        source="NCCL 2.12 to 2.30, proxy.cc and group.cc",
-        sample="node-07:4121:4402 [3] proxy.cc:1133 NCCL WARN Socket recv failed while polling for opId=0x7f10aa00",
-        types=dict.fromkeys(("comm_rank", "comm_local_rank", "code"), int),
-    ),
-    Pattern(
-        event="nccl.local_rank_closed",
-        regex=r"\[Service thread\] Connection closed by localRank (?P<comm_local_rank>\d+)",
-        nature=Nature.TEARDOWN,
-        source="NCCL 2.12 to 2.30, proxy.cc; normal at the end of a job",
-        sample="node-07:4121:4402 [3] NCCL INFO [Service thread] Connection closed by localRank 3",
-        types={"comm_local_rank": int},
+        source="NCCL 2.4 to 2.30, transport/net_socket.cc",
+        sample="node-07:4121:4388 [3] transport/net_socket.cc:206 NCCL WARN NET/Socket : the total number of sockets is greater than the maximum allowed, setting NCCL_NSOCKS_PERTHREAD to 4",
     ),
 )
 
 PARSERS = (
     LineParser(
         name="nccl-warn",
-        title="All warnings of NCCL, with what topology, plugin, usage and proxy warnings say",
+        title="All warnings of NCCL, with what those about topology and tuning say",
         patterns=PATTERNS,
         refine=refine,
     ),

@@ -1,5 +1,5 @@
 import pytest
-from communication import cut_anywhere, read
+from communication import cut_anywhere, holds, read
 
 from diagnose.parsers import nccl_bulk as module
 
@@ -78,3 +78,29 @@ def test_cut_records():
         + WHO
         + "Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/0/GDRDMA",
     )
+
+
+def test_calls_of_the_interface_have_no_number():
+    text = (
+        "node-07:4121:4388 NCCL CALL ncclAllReduce(7f01,7f02,1024,7,0,0,55d0,56a1)\n"
+        "node-07:4121:4388 NCCL CALL ncclBroadcast(7f01,7f02,64,9,0,3,55d0,56a1)\n"
+        "node-07:4121:4388 NCCL CALL ncclAllReduce(7f01,7f02,8,7,0,0,66d0,56a1)\n"
+    )
+    first, second = read(module, text)
+    assert (
+        holds(
+            first,
+            {
+                "op": "Broadcast",
+                "count": 64,
+                "datatype": 9,
+                "root": 3,
+                "comm": "0x55d0",
+                "host": "node-07",
+                "pid": 4121,
+            },
+        )
+        == {}
+    )
+    assert holds(second, {"op": "AllReduce", "comm": "0x66d0"}) == {}
+    assert "op_count" not in first.fields

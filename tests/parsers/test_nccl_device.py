@@ -26,7 +26,7 @@ def test_pattern_table():
         (WARN + "P2P is disabled between NVLINK connected GPUs 2 and 3. This should not be the case", "nccl.p2p_disabled", {"nvlink": True, "gpu_a": 2, "gpu_b": 3, "nature": Nature.ERROR}),
         (INFO + "P2P is disabled between connected GPUs 2 and 3. You can repress this message with NCCL_IGNORE_DISABLED_P2P=1.", "nccl.p2p_disabled", {"nvlink": False, "nature": Nature.MEASUREMENT}),
         (WARN + "Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 802 'system not yet initialized'.", "nccl.nvls_failed", {"code": 802, "error": "system not yet initialized"}),
-        (WARN + "nvmlDeviceGetHandleByIndex(5) failed: GPU is lost", "nccl.nvml_failed", {"index": "5", "error": "GPU is lost"}),
+        (WARN + "nvmlDeviceGetHandleByIndex(5) failed: GPU is lost", "nccl.nvml_failed", {"index": 5, "error": "GPU is lost"}),
         (WARN + "Failed to CUDA calloc async 6291456 bytes", "nccl.alloc_failed", {"what": "CUDA calloc async", "bytes": 6291456}),
         (WARN + "Failed to CUDA host alloc 4096 bytes", "nccl.alloc_failed", {"what": "CUDA host alloc"}),
     ],
