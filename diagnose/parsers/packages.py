@@ -8,7 +8,8 @@ Printed by ``pip freeze`` and ``pip list``; people paste one list a node::
     # node-08
     nvidia-nccl-cu12==2.18.1
 
-A heading is ``# name``, ``name:`` or ``==> name <==`` alone on its line. Of a package with a build per
+A heading is ``# name``, ``name:``, ``[name]``, ``==> name <==`` or a name between dashes or equals
+signs, alone on its line; ``pdsh`` and ``clush`` put ``name: `` before each line instead. Of a package with a build per
 CUDA release (``-cu11`` and ``-cu12`` side by side) each is reported; ``variant`` tells them apart.
 
 Empty: no package of the communication stack in the list. Cut off: the rest of the list is missing,
@@ -25,22 +26,26 @@ from diagnose.parsers import convert
 from diagnose.parsers.base import Document, FileParser, make_event
 
 HEADING = LazyPattern(
-    r"^\s*(?:#+ *(?P<a>[\w.-]+):?|==> *(?P<b>[\w.-]+) *<==|(?P<c>[A-Za-z][\w.-]*):)\s*$"
+    r"^\s*(?:#+ *(?P<a>[\w.-]+):?|==> *(?P<b>[\w.-]+) *<==|(?P<c>[A-Za-z][\w.-]*):"
+    r"|(?:={2,}|-{2,}) *(?P<d>\w[\w.-]*\w):? *(?:={2,}|-{2,})|\[(?P<e>\w[\w.-]*)\])\s*$"
 )
 PACKAGE = LazyPattern(
-    r"^\s*(?P<package>nvidia-nccl|nvidia-cuda-runtime|torch|triton|deepspeed|megatron-core|vllm|transformers)"
+    r"^\s*(?:(?P<host>[A-Za-z][\w.-]*): +)?(?P<package>nvidia-nccl|nvidia-cuda-runtime|torch|triton|deepspeed|megatron-core|vllm|transformers)"
     r"(?:-(?P<variant>cu\d+))?(?:==|\s+)(?P<value>\d+\.\d[\w.+-]*)\s*$"
 )
+
+LISTED = rb"(?m)^\s*(?:[A-Za-z][\w.-]*: +)?(?:nvidia-nccl-cu\d+|torch)(?:==|\s+)\d+\.\d"
 
 FACTS = {
     "nvidia-nccl": ("nccl.version", "nccl.version"),
     "torch": ("package.version", "torch.version"),
+    "nvidia-cuda-runtime": ("package.version", "cuda.runtime"),
 }
 """Event and fact of packages that decide how processes talk; of the others there is no fact."""
 
 
 def _accepts(name: str, head: bytes) -> bool:
-    return regex.search(rb"(?m)^\s*(?:nvidia-nccl-cu\d+|torch)(?:==|\s+)\d+\.\d", head) is not None
+    return regex.search(LISTED, head) is not None
 
 
 def read(document: Document) -> Iterable[Event]:
@@ -48,14 +53,14 @@ def read(document: Document) -> Iterable[Event]:
     host = None
     for line in document.lines():
         if heading := HEADING.match(line.text):
-            host = convert.short_host(heading["a"] or heading["b"] or heading["c"])
+            host = convert.short_host(next(filter(None, heading.groups())))
         elif found := PACKAGE.match(line.text):
             event, fact = FACTS.get(found["package"], ("package.version", None))
             fields: dict[str, Value] = {
                 "package": found["package"],
                 "variant": found["variant"],
                 "value": found["value"],
-                "host": host,
+                "host": convert.short_host(found["host"]) if found["host"] else host,
             }
             yield make_event(event, Nature.SETTING, line, fields, fact=fact)
 

@@ -33,6 +33,23 @@ def test_pattern_table():
         ("      NCCL_IB_GID_INDEX:   3", [("NCCL_IB_GID_INDEX", "3")]),
         ("TORCH_NCCL_ASYNC_ERROR_HANDLING=1", [("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")]),
         ("NCCL_SOCKET_IFNAME=", [("NCCL_SOCKET_IFNAME", "")]),
+        ('export NCCL_DEBUG_SUBSYS="INIT, NET"', [("NCCL_DEBUG_SUBSYS", "INIT, NET")]),
+        ("export NCCL_DEBUG=INFO  # NCCL_IB_TIMEOUT=22", [("NCCL_DEBUG", "INFO")]),
+        ("export NCCL_IB_HCA=mlx5_0,mlx5_1; export NCCL_DEBUG=INFO", [("NCCL_IB_HCA", "mlx5_0,mlx5_1"), ("NCCL_DEBUG", "INFO")]),
+        ("setenv NCCL_IB_HCA mlx5_0", [("NCCL_IB_HCA", "mlx5_0")]),
+        ("mpiexec -genv NCCL_DEBUG INFO ./train", [("NCCL_DEBUG", "INFO")]),
+        ("ENV NCCL_DEBUG INFO", [("NCCL_DEBUG", "INFO")]),
+        ("ENV NCCL_DEBUG=INFO \\", [("NCCL_DEBUG", "INFO")]),
+        ("    NCCL_IB_TIMEOUT=22 \\", [("NCCL_IB_TIMEOUT", "22")]),
+        ('docker run -e "NCCL_DEBUG=INFO" image', [("NCCL_DEBUG", "INFO")]),
+        ('Environment="NCCL_DEBUG=INFO"', [("NCCL_DEBUG", "INFO")]),
+        ("#SBATCH --export=ALL,NCCL_SOCK_IFNAME=ib0", [("NCCL_SOCK_IFNAME", "ib0")]),
+        ("      - NCCL_SOCK_IFNAME=eth0", [("NCCL_SOCK_IFNAME", "eth0")]),
+        ('{"name": "NCCL_IB_HCA", "value": "mlx5_0,mlx5_1"}', [("NCCL_IB_HCA", "mlx5_0,mlx5_1")]),
+        ("- {name: NCCL_IB_GID_INDEX, value: '3'}", [("NCCL_IB_GID_INDEX", "3")]),
+        ('os.environ.setdefault("NCCL_DEBUG", "INFO")', [("NCCL_DEBUG", "INFO")]),
+        ("runtime_env={'env_vars': {'NCCL_SOCK_IFNAME': 'eth0'}}", [("NCCL_SOCK_IFNAME", "eth0")]),
+        ("MASTER_ADDR=10.0.0.7", [("MASTER_ADDR", "10.0.0.7")]),
     ],
 )  # fmt: skip
 def test_settings(text, found):
@@ -51,6 +68,10 @@ def test_settings(text, found):
         "python train.py --note NCCL_DEBUG=INFO",
         "HF_TOKEN=abc",
         "NCCL_DEBUG: level of detail",
+        "- NCCL_P2P_DISABLE=1 helped on one host",
+        "set NCCL_DEBUG=INFO to see more",
+        "# export NCCL_DEBUG=INFO",
+        "- name: NCCL_DEBUG",
         WHO + "set by environment to 22.",
     ],
 )
@@ -62,3 +83,41 @@ def test_refused_value():
     event = one(module, WHO + "Invalid value 22s for NCCL_IB_TIMEOUT, using default 20.")
     assert event.name == "nccl.env_invalid"
     assert (event.fields["name"], event.fields["value"]) == ("NCCL_IB_TIMEOUT", "22s")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (WHO + 'NCCL_SOCKET_IFNAME set by environment to "eth0"', '"eth0"'),
+        ("environ({'NCCL_SOCKET_IFNAME': '\"eth0\"'})", '"eth0"'),
+        ("- name: NCCL_SOCKET_IFNAME\n  value: '\"eth0\"'", '"eth0"'),
+        ('- name: NCCL_SOCKET_IFNAME\n  value: "eth0"', "eth0"),
+        ('export NCCL_SOCKET_IFNAME="eth0"', "eth0"),
+    ],
+)
+def test_only_quotes_that_the_program_sees_are_kept(text, value):
+    assert settings(text) == [("NCCL_SOCKET_IFNAME", value)]
+
+
+def test_a_manifest_of_containers():
+    text = """\
+        env:
+        - name: NCCL_SOCK_IFNAME
+          value: "eth0"
+        - name: API_TOKEN
+          value: secret
+        - name: NCCL_DEBUG
+          valueFrom: {configMapKeyRef: {name: nccl, key: debug}}
+        - name: NCCL_IB_HCA
+          value: mlx5_0,mlx5_1
+"""
+    found = read(module, text)
+    assert [(one.fields["name"], one.fields["value"], one.line, one.end_line) for one in found] == [
+        ("NCCL_SOCK_IFNAME", "eth0", 2, 3),
+        ("NCCL_IB_HCA", "mlx5_0,mlx5_1", 8, 9),
+    ]
+
+
+def test_a_thread_count_that_is_refused():
+    event = one(module, WHO + "Invalid NCCL_NTHREADS 1024 (maximum 512).")
+    assert (event.fields["name"], event.fields["value"]) == ("NCCL_NTHREADS", "1024")
