@@ -1,4 +1,4 @@
-r"""PyTorch's ProcessGroupNCCL and gloo: watchdog, progress counters, dump signals.
+r"""PyTorch's ProcessGroupNCCL: watchdog, progress counters, aborts, wrong uses.
 
 Sample::
 
@@ -9,6 +9,8 @@ Every rank that waits prints the timeout; the rank they wait for prints somethin
 ``[Rank N]`` and ``[PG ... Rank N]`` count within the group: the field ``pg_rank``. It is taken for the
 global rank where the group is the default one, or where no group is named and neither a prefix nor
 the file name states a rank. ``communicator`` is the group's GUID, or its number before 2.5.
+``by_rank`` of a remote error counts within the group as well; ``first_rank``, added from the job model,
+is the global one.
 
 Empty: no collective timed out here, which is no proof of health: the process may be gone. Cut off:
 the fields behind the cut are missing; a timeout without its length has no onset.
@@ -16,19 +18,11 @@ the fields behind the cut are missing; a timeout without its length has no onset
 
 from collections.abc import Callable, Iterable
 
-import regex
-
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers import convert
 from diagnose.parsers.base import BlockParser, LineParser, Pattern, Record, make_event
-
-GROUP = LazyPattern(
-    r"\[PG (?:ID )?(?P<id>\w+)(?: PG GUID (?P<guid>[^\s(\]]+))?(?: ?\((?P<desc>[^)\]]*)\))? Rank (?P<rank>\d+)\]"
-)
-"""``[PG 1 Rank 0]`` 2.3, ``[PG 0 (default_pg) Rank 3]`` 2.4, ``[PG ID 0 PG GUID 0(default_pg) Rank 7]`` 2.5."""
-
-RANK = LazyPattern(r"\[Rank (\d+)\]")
+from diagnose.parsers.c10d_group import place_in_group
 
 SEQUENCE = LazyPattern(r"(?:work sequence id|at work|at NCCL work): (\d+)")
 
@@ -51,27 +45,8 @@ SITE = LazyPattern(
     r"^\s*#(?P<depth>\d+) (?P<function>\S+) from (?P<path>[^\r\n]+):(?P<source_line>\d+)"
 )
 
-RESULTS = {
-    "unhandled cuda error": "ncclUnhandledCudaError",
-    "unhandled system error": "ncclSystemError",
-    "internal error": "ncclInternalError",
-    "invalid argument": "ncclInvalidArgument",
-    "invalid usage": "ncclInvalidUsage",
-    "remote process exited": "ncclRemoteError",
-}
-"""``ncclGetErrorString`` to the name of the result, NCCL init.cc."""
-
-NCCL_ERROR = LazyPattern(
-    r"NCCL error(?: in)?: (?:(?P<place>\S+:\d+), )?(?P<message>[^\r\n]*?)"
-    r"(?:, NCCL version (?P<version>\d+\.\d+\.\d+)|$)"
-)
-EXPLANATION = LazyPattern(r"\b(nccl(?:\w+Error|InvalidArgument|InvalidUsage))\b|Unknown NCCL error")
-LAST_ERROR = LazyPattern(r"^\s*Last error:\s*(?P<text>.*)$")
-
-
-def integers(text: str) -> Value:
-    """Return the numbers in ``0, 1, 2``."""
-    return [int(number) for number in regex.findall(r"\d+", text)]
+LIBRARY = LazyPattern(r"/(?:site|dist)-packages/|/torch/")
+"""Paths of frames that are the same whatever the program does."""
 
 
 def refine(event: Event, line: Line) -> Event | None:
@@ -83,23 +58,6 @@ def refine(event: Event, line: Line) -> Event | None:
     return event
 
 
-def place_in_group(event: Event, text: str) -> None:
-    """Set ``pg_rank``, the group and, where it is sure, the global rank."""
-    group = GROUP.search(text)
-    if group is not None:
-        event.communicator = group["guid"] or group["id"]
-        event.fields["group"] = group["desc"]
-        event.fields["pg_rank"] = rank = int(group["rank"])
-        if group["desc"] == "default_pg" or (group["id"] == "0" and not group["desc"]):
-            event.rank = rank
-        return
-    if found := RANK.search(text):
-        event.fields["pg_rank"] = int(found[1])
-    in_group = event.fields.get("pg_rank")
-    if event.rank is None and isinstance(in_group, int):
-        event.rank = in_group
-
-
 def _progress(event: Event, text: str) -> None:
     enqueued, completed = event.fields["last_enqueued"], event.fields["last_completed"]
     if isinstance(enqueued, int) and isinstance(completed, int):
@@ -108,13 +66,8 @@ def _progress(event: Event, text: str) -> None:
         event.fields["seq"] = int(found[1])
 
 
-def _dump_sent(event: Event, text: str) -> None:
-    event.fields["by_rank"] = event.fields.get("pg_rank", event.rank)
-
-
 COMPLETE: dict[str, Callable[[Event, str], None]] = {
     "c10d.progress": _progress,
-    "c10d.dump_signal_sent": _dump_sent,
 }
 
 
@@ -127,54 +80,22 @@ def _site_ends(lines: list[Line], following: Line) -> bool:
 
 
 def read_site(lines: list[Line]) -> Iterable[Record]:
-    """Return where in the program the stuck collective was called: the innermost Python frames."""
+    """Return where in the program the stuck collective was called.
+
+    ``site`` is the innermost frame outside of libraries, else the innermost one.
+    """
     frames = [found for line in lines[1:] if (found := SITE.match(line.text))]
     if not frames:
         return
     places: list[Value] = [
         f"{one['function']} {one['path']}:{one['source_line']}" for one in frames
     ]
-    fields: dict[str, Value] = {"site": places[0], "frames": places}
+    own = (
+        place for place, one in zip(places, frames, strict=True) if not LIBRARY.search(one["path"])
+    )
+    fields: dict[str, Value] = {"site": next(own, places[0]), "frames": places}
     event = make_event(
         "c10d.collective_site", Nature.MEASUREMENT, lines[0], fields, end_line=lines[-1].number
-    )
-    place_in_group(event, lines[0].text)
-    yield event
-
-
-def _error_starts(line: Line) -> bool:
-    text = line.text.lstrip()
-    begins = EXPLANATION.match(text) or LAST_ERROR.match(text) or NCCL_ERROR.search(text)
-    return begins is not None
-
-
-def _error_ends(lines: list[Line], following: Line) -> bool:
-    text, before = following.text, lines[-1].text
-    waits = (found := LAST_ERROR.match(before)) is not None and not found["text"]
-    return not (waits or EXPLANATION.search(text) or LAST_ERROR.match(text))
-
-
-def read_nccl_error(lines: list[Line]) -> Iterable[Record]:
-    """Return the event of a ``NCCL error`` text with its explanation and NCCL's last warning.
-
-    People paste the explanation or the last warning without the line above it.
-    """
-    found = NCCL_ERROR.search(lines[0].text)
-    message = found["message"] if found else lines[0].text.strip()
-    last = None
-    for number, line in enumerate(lines):
-        if match := LAST_ERROR.match(line.text):
-            last = match["text"] or next((one.text for one in lines[number + 1 :]), None)
-    named = next((one[1] for line in lines if (one := EXPLANATION.search(line.text))), None)
-    by_text = (name for words, name in RESULTS.items() if words in message)
-    fields: dict[str, Value] = {
-        "kind": named or next(by_text, None),
-        "message": message,
-        "nccl_version": found["version"] if found else None,
-        "last_error": last.strip() if last else None,
-    }
-    event = make_event(
-        "c10d.nccl_error", Nature.EFFECT, lines[0], fields, end_line=lines[-1].number
     )
     place_in_group(event, lines[0].text)
     yield event
@@ -220,35 +141,6 @@ PATTERNS = (
         types=dict.fromkeys(("last_enqueued", "last_started", "last_completed"), int),
     ),
     Pattern(
-        event="c10d.dump_signal_observed",
-        regex=r"Received a (?:global dump signal|dump signal due to a collective timeout) from {1,2}rank (?P<by_rank>\d+)",
-        nature=Nature.EFFECT,
-        source="PyTorch 2.4 (global), 2.5 to 2.12, ProcessGroupNCCL.cpp",
-        sample="[rank2]:[E321 02:07:10.001234567 ProcessGroupNCCL.cpp:1670] [PG ID 0 PG GUID 0(default_pg) Rank 2] Received a dump signal due to a collective timeout from  rank 3 and we will try our best to dump the debug info. Last enqueued NCCL work: 1579, last completed NCCL work: 1579.",
-        types={"by_rank": int},
-    ),
-    Pattern(
-        event="c10d.dump_signal_observed",
-        regex=r"Observed flight recorder dump signal from another rank",
-        nature=Nature.EFFECT,
-        source="PyTorch 2.5 to 2.12, ProcessGroupNCCL.cpp",
-        sample="[rank2]:[E321 02:07:10.001234567 ProcessGroupNCCL.cpp:1650] [PG ID 0 PG GUID 0(default_pg) Rank 2] Observed flight recorder dump signal from another rank via TCPStore.",
-    ),
-    Pattern(
-        event="c10d.dump_signal_sent",
-        regex=r"Received a dump signal (?:due to a collective timeout )?from this local rank|Broadcasting flight recorder dump signal to other processes|First PG on this rank to signal dumping",
-        nature=Nature.EFFECT,
-        source="PyTorch 2.4 to 2.12, ProcessGroupNCCL.cpp",
-        sample="[rank3]:[E321 02:07:08.512379535 ProcessGroupNCCL.cpp:1682] [PG ID 0 PG GUID 0(default_pg) Rank 3] Broadcasting flight recorder dump signal to other processes via TCPStore.",
-    ),
-    Pattern(
-        event="c10d.dump_written",
-        regex=r"(?:ProcessGroupNCCL dumping nccl trace to|Finished writing NCCLPG debug info to|Finished writing FlightRecorder debug info to) (?P<path>\S+)",
-        nature=Nature.MEASUREMENT,
-        source="PyTorch 2.2 to 2.12, ProcessGroupNCCL.cpp and NCCLUtils.cpp",
-        sample="[rank3]:[E321 02:07:09.432379535 NCCLUtils.cpp:330] Finished writing NCCLPG debug info to /tmp/nccl_trace_rank_3",
-    ),
-    Pattern(
         event="c10d.heartbeat_timeout",
         regex=r"watchdog got stuck for (?P<lasted>\d+) seconds without making progress|Heartbeat monitor timed out!",
         nature=Nature.ERROR,
@@ -266,7 +158,7 @@ PATTERNS = (
     ),
     Pattern(
         event="c10d.watchdog_terminated",
-        regex=r"watchdog thread terminated with exception: (?P<error>[^\r\n]+)",
+        regex=r"(?:watchdog thread terminated|Event query failed) with exception: (?P<error>[^\r\n]+)",
         nature=Nature.EFFECT,
         source="PyTorch 1.8 to 2.12, ProcessGroupNCCL.cpp",
         sample="[rank3]:[E321 02:07:08.632379535 ProcessGroupNCCL.cpp:1414] [PG ID 0 PG GUID 0(default_pg) Rank 3] Process group watchdog thread terminated with exception: CUDA error: an illegal memory access was encountered",
@@ -285,6 +177,15 @@ PATTERNS = (
         source="PyTorch 1.10 to 2.12, NCCLUtils.hpp",
         sample="torch.distributed.DistBackendError: NCCL communicator was aborted on rank 3.  Original reason for failure was: NCCL error: unhandled system error",
         types={"pg_rank": int},
+        constants={"announced": False},
+    ),
+    Pattern(
+        event="c10d.comm_aborted",
+        regex=r"Wrote aborted communicator id to store: NCCLABORTEDCOMM",
+        nature=Nature.EFFECT,
+        source="PyTorch 1.8 to 2.0, ProcessGroupNCCL.cpp",
+        sample="[E ProcessGroupNCCL.cpp:1003] [Rank 3] Wrote aborted communicator id to store: NCCLABORTEDCOMM:0a1b",
+        constants={"announced": True},
     ),
     Pattern(
         event="c10d.remote_error",
@@ -319,6 +220,13 @@ PATTERNS = (
         types={"device": int},
     ),
     Pattern(
+        event="c10d.monitor_off",
+        regex=r"ProcessGroupNCCL monitor thread is disabled, but would have (?P<instead>terminated the process)|PGNCCL Monitor Thread is disabled|BLOCKING_WAIT is enabled, NO watchdog thread is created|Only (?:TORCH_)?NCCL_BLOCKING_WAIT is being used",
+        nature=Nature.SETTING,
+        source="PyTorch 1.8 to 2.12, ProcessGroupNCCL.cpp: nothing ends a job that hangs",
+        sample="[rank3]:[W321 02:00:08.432379535 ProcessGroupNCCL.cpp:900] [PG ID 0 PG GUID 0(default_pg) Rank 3] TORCH_NCCL_BLOCKING_WAIT is enabled, NO watchdog thread is created.",
+    ),
+    Pattern(
         event="c10d.not_destroyed",
         regex=r"destroy_process_group\(\) was not called before program exit|process group has NOT been destroyed before",
         nature=Nature.TEARDOWN,
@@ -339,28 +247,12 @@ PATTERNS = (
         source="PyTorch 1.8 to 2.12, ProcessGroupNCCL.cpp and Utils.hpp",
         sample="RuntimeError: output tensor size must be equal to world_size times input tensor size",
     ),
-    Pattern(
-        event="c10d.monitored_barrier",
-        regex=r"Ranks? (?P<missing>\d[\d, ]*) failed to pass monitoredBarrier in (?P<lasted>\d+) ms",
-        nature=Nature.ERROR,
-        source="PyTorch 1.8 to 2.12, ProcessGroupGloo.cpp",
-        sample="[rank0]:[E321 02:07:08.432379535 ProcessGroupGloo.cpp:145] [Rank 0]: Ranks 3, 5 failed to pass monitoredBarrier in 30000 ms",
-        types={"missing": integers, "lasted": convert.milliseconds},
-    ),
-    Pattern(
-        event="c10d.monitored_barrier_failed",
-        regex=r"Rank (?P<pg_rank>\d+) (?:timed out in monitoredBarrier after (?P<lasted>\d+) ms|successfully reached monitoredBarrier, but received errors)",
-        nature=Nature.EFFECT,
-        source="PyTorch 1.8 to 2.12, ProcessGroupGloo.cpp",
-        sample="RuntimeError: Rank 3 successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank.",
-        types={"pg_rank": int, "lasted": convert.milliseconds},
-    ),
 )
 
 PARSERS = (
     LineParser(
         name="c10d",
-        title="PyTorch process groups: timeouts, progress counters, dump signals",
+        title="PyTorch process groups: timeouts, progress counters, aborts, wrong uses",
         patterns=PATTERNS,
         refine=refine,
     ),
@@ -374,26 +266,5 @@ PARSERS = (
         emits=("c10d.collective_site",),
         sample="[PG ID 0 PG GUID 0(default_pg) Rank 3] Stack trace of the failed collective: \n#0 all_reduce from /opt/venv/torch/distributed/distributed_c10d.py:2501\n#1 step from /srv/train.py:88",
         maximum=100,
-    ),
-    BlockParser(
-        name="c10d-nccl-error",
-        title="NCCL errors as PyTorch raises them, with NCCL's last warning",
-        opens=(
-            "NCCL error in: ",
-            "NCCL error: ",
-            "Last error:",
-            "ncclUnhandledCudaError: ",
-            "ncclSystemError: ",
-            "ncclInternalError: ",
-            "ncclInvalidArgument: ",
-            "ncclInvalidUsage: ",
-            "ncclRemoteError: ",
-        ),
-        starts=_error_starts,
-        ends=_error_ends,
-        read=read_nccl_error,
-        emits=("c10d.nccl_error",),
-        sample="torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:268, unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5\nncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.\nLast error:\nError: failed to extend /dev/shm/nccl-WU88OE to 9637892 bytes, error: No space left on device (28)",
-        maximum=6,
     ),
 )

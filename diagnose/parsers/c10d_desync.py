@@ -9,7 +9,8 @@ Samples::
 The report appears with ``TORCH_NCCL_DESYNC_DEBUG=1``, the fingerprints with
 ``TORCH_DISTRIBUTED_DEBUG=DETAIL``. Ranks count within the process group and are taken for global
 ones, as no group is named. The number behind ``#`` counts collectives on the store and differs from
-``SeqNum``. A rank compares itself with the first that differs, so the odd one out is the minority of
+``SeqNum``. The snapshot at the end of the report lists the last call of all ranks; two operations
+under one number are ``c10d.desync_mismatch``. A rank compares itself with the first that differs, so the odd one out is the minority of
 all mismatch events, not the one that a single line blames.
 
 Empty: the checks were off. Cut off: a rank list without its state gives nothing.
@@ -19,8 +20,10 @@ from collections.abc import Iterable
 
 import regex
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import BlockParser, LineParser, Pattern, Record, make_event
+from diagnose.parsers.c10d_group import integers
 
 FINGERPRINT = regex.compile(
     r"Rank (?P<rank>\d+) is running (?:inconsistent )?collective: CollectiveFingerPrint\("
@@ -38,9 +41,9 @@ DESYNC = regex.compile(
 )
 
 
-def integers(text: str) -> Value:
-    """Return the numbers in ``0, 1, 2``."""
-    return [int(number) for number in regex.findall(r"\d+", text)]
+SNAPSHOT = "Snapshot of ranks' latest states"
+STATE = LazyPattern(r"^\s*#(?P<number>\d+) (?P<state>started|finished) ranks:\s*$")
+CALL = LazyPattern(r"^\s*\[(?P<ranks>[\d, ]+)\] (?P<state>started|finished) (?P<op>\w+)\s*$")
 
 
 def refine(event: Event, line: Line) -> Event | None:
@@ -85,6 +88,48 @@ def read_desync(lines: list[Line]) -> Iterable[Record]:
         yield make_event("c10d.desync_rank", Nature.ERROR, lines[0], named)
 
 
+def _snapshot_starts(line: Line) -> bool:
+    return SNAPSHOT in line.text
+
+
+def _snapshot_ends(lines: list[Line], following: Line) -> bool:
+    return not (STATE.match(following.text) or CALL.match(following.text))
+
+
+def read_snapshot(lines: list[Line]) -> Iterable[Record]:
+    """Return the last call of the ranks, and where one number has two operations.
+
+    ``odd`` are the ranks whose operation fewer than half of those under the number called.
+    """
+    number = None
+    calls: dict[int, dict[str, list[Value]]] = {}
+    for line in lines[1:]:
+        if found := STATE.match(line.text):
+            number = int(found["number"])
+            continue
+        if number is None or (found := CALL.match(line.text)) is None:
+            continue
+        ranks = integers(found["ranks"])
+        fields: dict[str, Value] = {
+            "number": number, "state": found["state"], "op": found["op"], "ranks": ranks
+        }  # fmt: skip
+        yield make_event("c10d.desync_state", Nature.MEASUREMENT, line, fields)
+        if isinstance(ranks, list):
+            calls.setdefault(number, {}).setdefault(found["op"], []).extend(ranks)
+    for shared, by_op in calls.items():
+        if len(by_op) > 1:
+            total = sum(map(len, by_op.values()))
+            odd = [rank for ranks in by_op.values() if 2 * len(ranks) < total for rank in ranks]
+            usual = [op for op, ranks in by_op.items() if 2 * len(ranks) > total]
+            fields = {
+                "number": shared, "ops": list(by_op), "usual_op": usual[0] if usual else None,
+                "odd": odd if usual else [],
+            }  # fmt: skip
+            yield make_event(
+                "c10d.desync_mismatch", Nature.ERROR, lines[0], fields, end_line=lines[-1].number
+            )
+
+
 PATTERNS = (
     Pattern(
         event="c10d.mismatch",
@@ -113,5 +158,19 @@ PARSERS = (
         emits=("c10d.desync_rank",),
         sample="\t     [7] finished collective #182, but didn't join collective #183 (count from 1)",
         maximum=1,
+    ),
+    BlockParser(
+        name="c10d-desync-snapshot",
+        title="PyTorch's desync report: the last call of each rank",
+        opens=(SNAPSHOT,),
+        starts=_snapshot_starts,
+        ends=_snapshot_ends,
+        read=read_snapshot,
+        emits=("c10d.desync_state", "c10d.desync_mismatch"),
+        sample="""\t - Snapshot of ranks' latest states:
+\t   #315 started ranks:
+\t     [0, 1, 2] started ALLREDUCE
+\t     [3] started BROADCAST""",
+        maximum=2000,
     ),
 )

@@ -6,7 +6,8 @@ Samples::
     RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by peer [10.0.0.9]:42311
     torch.distributed.DistStoreError: Timed out after 901 seconds waiting for clients. 7/8 clients joined.
 
-``peer`` is the other end, never the writer. A connection attempt is repeated until its own timeout,
+``target_rank`` and ``pair`` count within the group; ``awaited``, added from the job model, is the global
+rank that had to publish the id. ``peer`` is the other end, never the writer. A connection attempt is repeated until its own timeout,
 so one refusal (``retrying``) is normal while the store's host still starts. Error 97 (address
 family) is noise on hosts without IPv6 and gives no event. A lost connection to the store says that
 the store's host, normally that of rank 0, went first.
@@ -23,6 +24,12 @@ from diagnose.parsers import convert
 from diagnose.parsers.base import LineParser, Pattern
 
 WAITED = regex.compile(r"wait timeout after (\d+)ms")
+
+PAIR = regex.compile(r"(\d+):(\d+)")
+"""The key of a communicator for point-to-point calls: the two ranks of the group."""
+
+KEY_GROUP = regex.compile(r"keys: /?(?:default_pg/)?(\w+)//\w+//")
+"""The name of the group in the path of a key, ``/default_pg/0//cuda//0``."""
 
 PORTS = tuple(
     regex.compile(text)
@@ -62,9 +69,21 @@ def _store_timeout(event: Event, text: str) -> Event | None:
         # What follows is a guess that PyTorch prints whatever happened.
         event.fields["error"] = error.partition(". This may indicate")[0]
         event.fields["reason"] = convert.network_reason(error)
+    if group := KEY_GROUP.search(text):
+        event.communicator = group[1]
     rank = event.fields.get("pg_rank")
-    if event.rank is None and isinstance(rank, int):
+    if event.rank is None and isinstance(rank, int) and event.communicator in (None, "0"):
         event.rank = rank
+    pair = PAIR.fullmatch(str(event.fields.get("key")))
+    event.fields["pair"] = [int(pair[1]), int(pair[2])] if pair else None
+    return event
+
+
+def _store_closed(event: Event, text: str) -> Event | None:
+    # The check of the flag wraps the error of the read: one line, one event.
+    wrapped = '"should dump" flag' in text and "error" not in event.fields
+    if wrapped or (text.count(" failed on SocketImpl(") and "peer" not in event.fields):
+        return None
     return event
 
 
@@ -75,6 +94,10 @@ def _port_in_use(event: Event, text: str) -> Event | None:
     found = next((match for port in PORTS if (match := port.search(text))), None)
     event.fields["port"] = int(found[1]) if found else None
     return event
+
+
+def _listen_failed(event: Event, text: str) -> Event | None:
+    return None if event.fields.get("errno") == 98 else event
 
 
 def _clients(event: Event, text: str) -> Event:
@@ -88,8 +111,10 @@ COMPLETE: dict[str, Callable[[Event, str], Event | None]] = {
     "c10d.connect_failed": _reason,
     "gloo.connect_failed": _reason,
     "c10d.store_timeout": _store_timeout,
+    "c10d.store_closed": _store_closed,
     "c10d.port_in_use": _port_in_use,
     "c10d.clients_missing": _clients,
+    "c10d.listen_failed": _listen_failed,
 }
 
 PATTERNS = (
@@ -141,7 +166,7 @@ PATTERNS = (
     ),
     Pattern(
         event="c10d.store_closed",
-        regex=r"Failed to recv, got 0 bytes\. Connection was likely closed|(?:DistNetworkError|DistStoreError): (?P<error>Connection reset by peer|Broken pipe|failed to recv, got 0 bytes)|Store is down while (?:updating|getting)",
+        regex=r"Failed to recv, got 0 bytes\. Connection was likely closed|(?:DistNetworkError|DistStoreError): (?P<error>Connection reset by peer|Broken pipe|failed to recv, got 0 bytes)|Store is down while (?:updating|getting)|(?P<unexpected>Stop_waiting response is expected)",
         nature=Nature.EFFECT,
         source="PyTorch 1.8 to 2.12, Utils.hpp, TraceUtils.h",
         sample="torch.distributed.DistNetworkError: Connection reset by peer",
@@ -214,6 +239,14 @@ PATTERNS = (
         types={"lasted": convert.milliseconds},
     ),
     Pattern(
+        event="gloo.size_mismatch",
+        regex=r"op\.preamble\.length <= op\.nbytes\. (?P<received>\d+) vs (?P<expected>\d+)",
+        nature=Nature.ERROR,
+        source="gloo of PyTorch 1.8 to 2.12, transport/tcp/pair.cc: a peer sends more than was asked for",
+        sample="RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/pair.cc:490] op.preamble.length <= op.nbytes. 40 vs 20",
+        types={"received": int, "expected": int},
+    ),
+    Pattern(
         event="gloo.loopback_chosen",
         regex=r"Unable to resolve hostname to a \(local\) address\. Using the loopback address as fallback",
         nature=Nature.MEASUREMENT,
@@ -263,6 +296,30 @@ PATTERNS = (
         nature=Nature.EFFECT,
         source="PyTorch 1.9 to 2.12, torch/distributed/elastic/rendezvous/dynamic_rendezvous.py",
         sample="W0321 02:10:08.432000 26021 site-packages/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py:1331] The node 'node-07_26021_0' has failed to send a keep-alive heartbeat to the rendezvous 'job-12' due to an error of type RendezvousConnectionError.",
+    ),
+    Pattern(
+        event="c10d.listen_failed",
+        regex=r"The server socket has failed to (?:bind to|listen on) \[?(?P<address>[^\]\s]+)\]?:(?P<port>\d+) \(errno: (?P<errno>\d+) - (?P<error>[^)\r\n]+)",
+        nature=Nature.ERROR,
+        source="PyTorch 1.11 to 2.12, socket.cpp; a port in use has an event of its own",
+        sample="[W321 02:00:08.432379535 socket.cpp:464] [c10d] The server socket has failed to bind to [::]:80 (errno: 13 - Permission denied).",
+        types={"port": int, "errno": int},
+    ),
+    Pattern(
+        event="c10d.listen_failed",
+        regex=r"failed to listen on any local network address\. port: (?P<port>\d+), useIpv6: \w+, code: -(?P<errno>\d+), name: E\w+, message: (?P<error>[^\r\n]+)",
+        nature=Nature.ERROR,
+        source="PyTorch 2.4 to 2.12, TCPStoreLibUvBackend.cpp; a port in use has an event of its own",
+        sample="torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: 80, useIpv6: false, code: -13, name: EACCES, message: permission denied",
+        types={"port": int, "errno": int},
+    ),
+    Pattern(
+        event="c10d.store_backlog",
+        regex=r"Starting store with (?P<workers>\d+) workers but somaxconn is (?P<somaxconn>\d+)",
+        nature=Nature.SETTING,
+        source="PyTorch 2.4 to 2.12, TCPStoreLibUvBackend.cpp: connections may be refused at the start",
+        sample="[W321 02:00:08.432379535 TCPStoreLibUvBackend.cpp:1100] [c10d] Starting store with 512 workers but somaxconn is 128. This might cause instability during bootstrap, consider increasing it.",
+        types={"workers": int, "somaxconn": int},
     ),
     Pattern(
         event="c10d.stray_client",

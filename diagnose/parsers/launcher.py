@@ -6,18 +6,23 @@ Samples::
     srun: error: node-07: task 3: Exited with exit code 1
     prterun noticed that process rank 7 with PID 0 on node node-07 exited on signal 6 (Aborted).
 
-All of it is an effect; the first such line of a launcher names the process it saw end first. ``task``
-is Slurm's number: the rank where each task is one GPU's process, the node where it is torchrun.
+All of it is an effect; the first such line of a launcher names the process it saw end first.
+``tasks`` are Slurm's numbers: ranks where each task is one GPU's process, nodes where it is torchrun.
+A status over 128 is a signal; 255 of ``pdsh`` and ``ssh`` is a lost connection, 126 and 127 a program
+that could not be started.
 
 Empty: no process ended with an error under a launcher that says so. Cut off: a line without its code
 or signal gives nothing.
 """
 
+from collections.abc import Iterable
+
 import regex
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers import convert
-from diagnose.parsers.base import LineParser, Pattern
+from diagnose.parsers.base import BlockParser, LineParser, Pattern, Record, make_event
 
 WORDS = {
     "Killed": "SIGKILL", "Terminated": "SIGTERM", "Aborted": "SIGABRT", "Hangup": "SIGHUP",
@@ -32,6 +37,8 @@ TASK_LIMIT = 4096
 
 def refine(event: Event, line: Line) -> Event | None:
     """Give exit codes and signals one form, and take no success for a failure."""
+    if event.host is not None and ("[" in event.host or "," in event.host):
+        event.fields["hosts"], event.host = event.host, None
     code = event.fields.get("exit_code")
     if code == 0:
         return None
@@ -54,6 +61,33 @@ def tasks(text: str) -> Value:
         if len(found) > TASK_LIMIT:
             break
     return found
+
+
+NAME = LazyPattern(r"Process name: \[\[\d+,\d+\],(?P<rank>\d+)\]")
+CODE = LazyPattern(r"Exit code: +(?P<code>\d+)")
+
+
+def _name_starts(line: Line) -> bool:
+    return NAME.search(line.text) is not None
+
+
+def _name_ends(lines: list[Line], following: Line) -> bool:
+    return CODE.search(following.text) is None
+
+
+def read_name(lines: list[Line]) -> Iterable[Record]:
+    """Return the first process that ended with an error under mpirun."""
+    name, code = NAME.search(lines[0].text), CODE.search(lines[-1].text)
+    if name is None or code is None:
+        return
+    number = int(code["code"])
+    fields: dict[str, Value] = {
+        "launcher": "mpirun",
+        "rank": int(name["rank"]),
+        "exit_code": number,
+        "signal": convert.signal_of_exit(number),
+    }
+    yield make_event("launcher.exit", Nature.EFFECT, lines[0], fields, end_line=lines[-1].number)
 
 
 PATTERNS = (
@@ -102,7 +136,7 @@ PATTERNS = (
     ),
     Pattern(
         event="launcher.exit",
-        regex=r"srun: error: (?P<host>[^\s:]+): tasks? (?P<tasks>\d[\d,-]*): Exited with exit code (?P<exit_code>\d+)",
+        regex=r"srun: error: (?P<host>[^\s:]+): tasks? (?P<tasks>[\d,\[\]-]+): Exited with exit code (?P<exit_code>\d+)",
         nature=Nature.EFFECT,
         source="Slurm 17.02 to 25.05, srun",
         sample="srun: error: node-07: task 3: Exited with exit code 1",
@@ -111,13 +145,22 @@ PATTERNS = (
     ),
     Pattern(
         event="launcher.exit",
-        regex=r"srun: error: (?P<host>[^\s:]+): tasks? (?P<tasks>\d[\d,-]*): (?P<words>Killed|Terminated|Aborted|Hangup|Segmentation fault|Bus error|Illegal instruction|Floating point exception|Interrupt|Out Of Memory)",
+        regex=r"srun: error: (?P<host>[^\s:]+): tasks? (?P<tasks>[\d,\[\]-]+): (?P<words>Killed|Terminated|Aborted|Hangup|Segmentation fault|Bus error|Illegal instruction|Floating point exception|Interrupt|Out Of Memory)",
         literals=("srun: error: ",),
         nature=Nature.EFFECT,
         source="Slurm 17.02 to 25.05, srun",
         sample="srun: error: node-07: tasks 0-3: Aborted (core dumped)",
         types={"tasks": tasks},
         constants={"launcher": "srun"},
+    ),
+    Pattern(
+        event="launcher.exit",
+        regex=r"pdsh@[^\s:]+: (?P<host>[^\s:]+): \w+ exited with exit code (?P<exit_code>\d+)",
+        nature=Nature.EFFECT,
+        source="pdsh 2.29 to 2.35; 255 is a lost or refused connection of ssh, not the program's",
+        sample="pdsh@node-00: node-07: ssh exited with exit code 255",
+        types={"exit_code": int, "host": convert.short_host},
+        constants={"launcher": "pdsh"},
     ),
     Pattern(
         event="launcher.exit",
@@ -169,5 +212,16 @@ PARSERS = (
         title="Ends of processes as DeepSpeed, mpirun, srun and Python launchers report them",
         patterns=PATTERNS,
         refine=refine,
+    ),
+    BlockParser(
+        name="launcher-mpirun-name",
+        title="mpirun's name of the first process that ended with an error",
+        opens=("Process name: [[",),
+        starts=_name_starts,
+        ends=_name_ends,
+        read=read_name,
+        emits=("launcher.exit",),
+        sample="  Process name: [[51231,1],3]\n  Exit code:    1",
+        maximum=2,
     ),
 )

@@ -13,6 +13,7 @@ Samples::
 All of it is an effect. The "root cause" of the table is only the earliest exit that one node's agent
 noticed, to the second: ``first`` marks it and proves nothing. Workers that were ended by the agent
 appear with SIGTERM, among them a rank that the others waited for. Each node prints its own table.
+``agent`` is the pid of the agent that speaks (2.5 and later); ``pid`` that of the worker.
 
 Empty: no worker failed, or the agent itself was killed. Cut off: an entry without its ``exitcode``
 line is passed over; one that is the last of a cut file may lack the error text.
@@ -48,10 +49,16 @@ PLACEMENT = {
 
 
 def refine(event: Event, line: Line) -> Event | None:
-    """Name the signal behind an exit code and count the attempts."""
-    code = event.fields.get("exit_code")
+    """Name signals, also those printed as numbers, and count the attempts."""
+    event.fields["agent"] = line.pid
+    code, signal = event.fields.get("exit_code"), event.fields.get("signal")
     if isinstance(code, int):
         event.fields["signal"] = convert.signal_of_exit(code)
+    elif isinstance(signal, str):
+        number = int(signal) if signal.isdigit() else None
+        event.fields["signal"] = convert.SIGNALS.get(number or 0) or signal.removeprefix("Signals.")
+    if event.name == "torchrun.group_finished" and event.fields["state"] == "SUCCEEDED":
+        event.nature = Nature.PROGRESS
     left, maximum = event.fields.get("attempts_left"), event.fields.get("maximum")
     if isinstance(left, int) and isinstance(maximum, int):
         event.fields["attempt"] = maximum - left + 1
@@ -154,7 +161,7 @@ def read_result(lines: list[Line]) -> Iterable[Record]:
     """Return which global ranks the workers of this node have."""
     values = {m["name"]: m["value"] for line in lines[1:] if (m := RESULT.match(line.text))}
     fields: dict[str, Value] = {}
-    for name in PLACEMENT & values.keys():
+    for name in sorted(PLACEMENT & values.keys()):
         numbers: list[Value] = [int(one) for one in regex.findall(r"-?\d+", values[name])]
         if name == "master_addr":
             fields[name] = values[name]
@@ -163,6 +170,7 @@ def read_result(lines: list[Line]) -> Iterable[Record]:
         elif numbers:
             fields[name] = numbers[0]
     if fields:
+        fields["agent"] = lines[0].pid
         last = lines[-1].number
         yield make_event("torchrun.placement", Nature.SETTING, lines[0], fields, end_line=last)
 
@@ -219,6 +227,13 @@ PATTERNS = (
         source="PyTorch 1.9 to 2.12, torch/distributed/elastic/agent/server/api.py",
         sample="I0321 02:07:51.000000 26021 site-packages/torch/distributed/elastic/agent/server/api.py:920] [default] Detected 1 new nodes from group_rank=0; will restart worker group",
         types={"new_nodes": int, "group_rank": int},
+    ),
+    Pattern(
+        event="torchrun.group_finished",
+        regex=r"Local worker group finished \((?:WorkerState\.)?(?P<state>[A-Z]+)\)",
+        nature=Nature.EFFECT,
+        source="PyTorch 1.9 to 2.12, torch/distributed/elastic/agent/server/api.py",
+        sample="I0321 02:07:51.000000 26021 site-packages/torch/distributed/elastic/agent/server/api.py:930] Local worker group finished (WorkerState.FAILED). Waiting 300 seconds for other agents to finish",
     ),
     Pattern(
         event="torchrun.finished",

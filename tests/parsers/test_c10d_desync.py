@@ -20,7 +20,11 @@ def test_pattern_table():
 
 
 def test_report_names_each_rank():
-    found = [(event.rank, event.fields["state"], event.line) for event in read(module, REPORT)]
+    found = [
+        (event.rank, event.fields["state"], event.line)
+        for event in read(module, REPORT)
+        if event.name == "c10d.desync_rank"
+    ]
     assert found == [
         (3, "never-joined", 2),
         (5, "never-joined", 2),
@@ -28,7 +32,7 @@ def test_report_names_each_rank():
         (2, "not-finished", 4),
         (7, "not-joined", 5),
     ]
-    last = read(module, REPORT)[-1]
+    last = [one for one in read(module, REPORT) if one.name == "c10d.desync_rank"][-1]
     assert (last.fields["finished"], last.fields["missing"], last.fields["ranks"]) == (
         182,
         183,
@@ -78,3 +82,42 @@ def test_near_misses(text):
 
 def test_cut_records():
     cut_anywhere(module, REPORT)
+
+
+SNAPSHOT = """\t - Snapshot of ranks' latest states:
+\t   #182 finished ranks:
+\t     [7] finished ALLREDUCE
+\t   #315 started ranks:
+\t     [0, 1, 2] started ALLREDUCE
+\t     [3] started BROADCAST
+\t   #317 started ranks:
+\t     [4, 5, 6] started _ALLGATHER_BASE
+next line"""
+
+
+def test_the_snapshot_shows_two_operations_under_one_number():
+    found = read(module, SNAPSHOT)
+    states = [event for event in found if event.name == "c10d.desync_state"]
+    assert [(one["number"], one["op"], one["ranks"]) for one in states] == [
+        (182, "ALLREDUCE", [7]),
+        (315, "ALLREDUCE", [0, 1, 2]),
+        (315, "BROADCAST", [3]),
+        (317, "_ALLGATHER_BASE", [4, 5, 6]),
+    ]
+    (odd,) = (event for event in found if event.name == "c10d.desync_mismatch")
+    assert (odd["number"], odd["usual_op"], odd["odd"]) == (315, "ALLREDUCE", [3])
+
+
+def test_halves_that_differ_name_nobody():
+    text = SNAPSHOT.replace("[0, 1, 2]", "[0]")
+    (odd,) = (event for event in read(module, text) if event.name == "c10d.desync_mismatch")
+    assert (odd["odd"], odd["usual_op"]) == ([], None)
+
+
+def test_one_operation_under_each_number_is_no_mismatch():
+    text = SNAPSHOT.replace("BROADCAST", "ALLREDUCE")
+    assert "c10d.desync_mismatch" not in {event.name for event in read(module, text)}
+
+
+def test_a_cut_snapshot():
+    cut_anywhere(module, SNAPSHOT)

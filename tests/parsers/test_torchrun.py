@@ -109,7 +109,10 @@ def test_placement():
         ("W0321 02:07:20.000000 26021 torch/distributed/elastic/multiprocessing/api.py:897] Sending process 26024 closing signal SIGTERM", "torchrun.sigterm", {"pid": 26024, "signal": "SIGTERM", "nature": Nature.TEARDOWN}),
         ("Unable to shutdown process 26024 via 15, forcefully exitting via 9", "torchrun.unkillable", {"pid": 26024}),
         ("[default] Worker group FAILED. 2/3 attempts left; will restart worker group", "torchrun.restart", {"attempts_left": 2, "maximum": 3, "attempt": 2}),
-        ("SignalException: Process 26021 got signal: 15", "torchrun.agent_signal", {"pid": 26021, "signal": "15"}),
+        ("WARNING:torch.distributed.elastic.agent.server.api:Received Signals.SIGINT death signal, shutting down workers", "torchrun.agent_signal", {"signal": "SIGINT"}),
+        ("Local worker group finished (WorkerState.FAILED). Waiting 300 seconds for other agents to finish", "torchrun.group_finished", {"state": "FAILED", "nature": Nature.EFFECT}),
+        ("INFO:torch.distributed.elastic.agent.server.api:Local worker group finished (SUCCEEDED). Waiting 300 seconds for other agents to finish", "torchrun.group_finished", {"state": "SUCCEEDED", "nature": Nature.PROGRESS}),
+        ("SignalException: Process 26021 got signal: 15", "torchrun.agent_signal", {"pid": 26021, "signal": "SIGTERM"}),
     ],
 )  # fmt: skip
 def test_lines(text, name, expected):
