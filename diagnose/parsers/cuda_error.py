@@ -14,11 +14,9 @@
     later call of the process; its first one counts. Out of memory is ``cuda.oom_other``.
 ``cuda.device_assert``
     The assertion of a kernel, printed once a thread: the real message behind code 710.
-``hip.hardware_exception``
-    The ROCm runtime ends the process; ``node`` is its own count of processors and GPUs, not the
-    GPU's index.
-``nvml.error``, ``nvml.device_lost``
-    What ``nvidia-smi`` prints in place of its table, and the loss of one GPU.
+``nvml.error``, ``nvml.device_lost``, ``nvml.library``
+    What ``nvidia-smi`` prints in place of its table; one GPU that is lost, needs a reset or cannot
+    be read (``kind``); the version of the library that does not fit the loaded module.
 
 *Empty*: no CUDA call failed. *Cut off*: a message cut short keeps its text and has no ``code``.
 """
@@ -60,6 +58,7 @@ CODES: dict[str, tuple[int, str]] = {
     "MPS client failed to connect to the MPS control daemon or the MPS server": (805, "cudaErrorMpsConnectionFailed"),
     "MPS client failed to communicate with the MPS server": (806, "cudaErrorMpsRpcFailure"),
     "MPS server is not ready to accept new MPS client requests": (807, "cudaErrorMpsServerNotReady"),
+    "operation not permitted when stream is capturing": (900, "cudaErrorStreamCaptureUnsupported"),
     "operation failed due to a previous error during capture": (901, "cudaErrorStreamCaptureInvalidated"),
     "unknown error": (999, "cudaErrorUnknown"),
 }  # fmt: skip
@@ -161,23 +160,18 @@ CUDA_ERRORS = LineParser(
             types={"source_line": int},
             once_per_block=True,
         ),
-        Pattern(
-            event="hip.hardware_exception",
-            regex=r"HW Exception by GPU node-(?P<node>\d+) \(Agent handle: \w+\) reason ?: ?(?P<message>\S.*)",
-            nature=Nature.ERROR,
-            source="ROCm 5.x to 7.x, ROCR-Runtime, amd_gpu_agent.cpp and runtime.cpp",
-            sample="HW Exception by GPU node-4 (Agent handle: 0x55d01c30) reason :GPU Hang",
-            types={"node": int},
-        ),
     ),
     refine=lambda event, line: _complete(event, line) if event.name == "cuda.error" else event,
 )  # fmt: skip
 
 
 def _without_repeats(event: Event, line: Line) -> Event | None:
-    """Drop the loss that the same line states with the address of the GPU."""
+    """Drop the loss that the same line states with the address of the GPU, and keep its reason."""
     named = "Unable to determine the device handle" in line.text
-    return None if named and event.fields["kind"] in ("lost", "needs-reset") else event
+    if event.fields.get("kind") == "no-handle" and "requires reset" in line.text:
+        event.fields["kind"] = "needs-reset"
+        return event
+    return None if named and event.fields.get("kind") in ("lost", "needs-reset") else event
 
 
 def _nvml(kind: str, regex: str, sample: str) -> Pattern:
@@ -213,7 +207,7 @@ NVML_ERRORS = LineParser(
         ),
         Pattern(
             event="nvml.device_lost",
-            regex=r"(?P<message>GPU is lost(?:\. {1,2}Reboot the system to recover this GPU)?)",
+            regex=r"(?:^|[\[:|']) {0,40}(?:\d{1,3} {1,10})?(?P<message>GPU is lost(?:\. {1,2}Reboot the system to recover this GPU)?)",
             nature=Nature.ERROR,
             source="NVIDIA driver, NVML_ERROR_GPU_IS_LOST",
             sample="0, [GPU is lost], [GPU is lost]",
@@ -221,11 +215,26 @@ NVML_ERRORS = LineParser(
         ),
         Pattern(
             event="nvml.device_lost",
-            regex=r"(?P<message>GPU requires reset)",
+            regex=r"(?:^|[\[:|']) {0,40}(?:\d{1,3} {1,10})?(?P<message>GPU requires reset)",
             nature=Nature.ERROR,
             source="NVIDIA driver, NVML_ERROR_RESET_REQUIRED",
             sample="3, [GPU requires reset], [N/A]",
             constants={"kind": "needs-reset"},
+        ),
+        Pattern(
+            event="nvml.device_lost",
+            regex=r"(?P<message>\[Unknown Error\])",
+            nature=Nature.ERROR,
+            source="NVIDIA driver, NVML_ERROR_UNKNOWN in a cell of nvidia-smi --query-gpu",
+            sample="3, [Unknown Error], [Unknown Error]",
+            constants={"kind": "unreadable"},
+        ),
+        Pattern(
+            event="nvml.library",
+            regex=r"NVML library version: (?P<version>\d+\.\d+(?:\.\d+)?)",
+            nature=Nature.SETTING,
+            source="NVIDIA driver 525 to 595, nvidia-smi, below a version mismatch",
+            sample="NVML library version: 550.54",
         ),
     ),
     refine=_without_repeats,

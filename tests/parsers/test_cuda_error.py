@@ -37,6 +37,8 @@ def test_samples_match_and_patterns_are_safe(pattern):
         ("RuntimeError: CUDA error: Invalid access of peer GPU memory over nvlink or a hardware error", 226, Nature.EFFECT),
         ("RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx(handle)`", None, Nature.EFFECT),
         ("RuntimeError: CUDA error: some text of the future", None, Nature.ERROR),
+        ("RuntimeError: CUDA error: operation not permitted when stream is capturing", 900, Nature.ERROR),
+        ("RuntimeError: CUDA error: operation not permitted", 800, Nature.ERROR),
         ("UserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions? Error 804: forward compatibility was attempted on non supported HW (Triggered internally at /b/CUDAFunctions.cpp:108.)", 804, Nature.ERROR),
     ],
 )  # fmt: skip
@@ -61,6 +63,7 @@ def test_sticky_error_has_name():
         "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.",
         "RuntimeError: CUDA error: out of memory",
         "GPU 3: [N/A], [Not Supported]",
+        "Where a GPU requires reset, stop its processes; where the GPU is lost, reboot.",
     ],
 )
 def test_advice_and_near_misses(text):
@@ -81,3 +84,20 @@ def test_lost_gpu(text, gpu, index):
     assert event.name == "nvml.device_lost"
     assert event.gpu == gpu
     assert event.fields.get("index") == index
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("3, [GPU requires reset], [N/A]", "needs-reset"),
+        ("3, [Unknown Error], [Unknown Error]", "unreadable"),
+        ("0, [GPU is lost], [GPU is lost]", "lost"),
+        ("|   3  GPU is lost  Off  |", "lost"),
+        (
+            "Unable to determine the device handle for GPU3: 0000:5D:00.0: GPU requires reset",
+            "needs-reset",
+        ),
+    ],
+)
+def test_cells_of_a_gpu_that_does_not_answer(text, kind):
+    assert [event.fields["kind"] for event in read(text)] == [kind]

@@ -1,0 +1,44 @@
+"""Which GPU is meant: tools count them, kernels and NCCL name their PCI address."""
+
+from collections.abc import Iterable, Mapping
+
+from diagnose.facts.placement import Process
+from diagnose.model.event import Event
+
+COUNTING = ("dcgm.",)
+"""Beginnings of the names of records that give a GPU as nvidia-smi counts it."""
+
+
+def gpu_indexes(events: Iterable[Event]) -> dict[str, dict[str, int]]:
+    """Return by host the index of each PCI address, from the tables of nvidia-smi."""
+    found: dict[str, dict[str, int]] = {}
+    for event in events:
+        index = event.fields.get("index")
+        if event.name == "nvidia_smi.gpu" and event.host and event.gpu and isinstance(index, int):
+            found.setdefault(event.host, {})[event.gpu] = index
+    return found
+
+
+def address_gpus(
+    events: Iterable[Event],
+    indexes: Mapping[str, Mapping[str, int]],
+    processes: Iterable[Process],
+) -> None:
+    """Give counted GPUs their address where it is known, so that one GPU has one name, in place.
+
+    Args:
+        events: Those that only count are changed.
+        indexes: As of ``gpu_indexes``.
+        processes: Those that state both are asked as well.
+    """
+    addresses = {
+        (host, str(index)): address
+        for host, table in indexes.items()
+        for address, index in table.items()
+    }
+    for process in processes:
+        if process.host and process.gpu and process.nvml_dev is not None:
+            addresses.setdefault((process.host, str(process.nvml_dev)), process.gpu)
+    for event in events:
+        if event.name.startswith(COUNTING) and event.host and event.gpu:
+            event.gpu = addresses.get((event.host, event.gpu), event.gpu)
