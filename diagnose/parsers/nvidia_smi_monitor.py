@@ -1,4 +1,4 @@
-"""Samples over time: ``nvidia-smi dmon``, and ``nvidia-smi --query-gpu=... --format=csv -l``.
+"""Samples over time: ``nvidia-smi dmon``, ``--query-gpu=... --format=csv -l``, and ``dcgmi dmon``.
 
 ::
 
@@ -10,17 +10,26 @@
     timestamp, index, utilization.gpu [%], power.draw [W], clocks.current.sm [MHz], temperature.gpu
     2026/03/09 04:48:45.120, 3, 100 %, 312.40 W, 1035 MHz, 86
 
+    #Entity           GPUTL     MCUTL     TMPTR     POWER     XIDER     GRACT     SMACT     TENSO
+    ID                                        C         W
+    GPU 3             100       2         47        121.3     0         0.998     0.124     0.000
+
 Columns are taken from the heading, which dmon prints again every few lines. The samples of a piece of
 output become one event a GPU, ``nvidia_smi.monitor``, at its last sample: ``index``, ``samples``,
 ``use`` (median of the time in which any kernel ran, per cent), ``use_low`` and ``use_high`` (share of the
 samples under 30 and over 70 per cent), ``power`` (W), ``clock`` (MHz of the multiprocessors, median),
-``temperature`` (highest), ``thermal_violation`` and ``power_violation`` (highest, per cent).
+``temperature`` (highest), ``thermal_violation`` and ``power_violation`` (highest, per cent), ``sm_active`` and
+``tensor_active`` (median shares), ``pcie_width``, ``pcie_width_max`` and ``pcie_generation`` (lowest),
+``ecc_volatile`` (highest), ``memory_used`` and ``memory_total`` (bytes, highest), ``xid`` (the last one that is
+not 0; a gauge, which keeps its value until the driver restarts) and ``slowdown`` (clock event reasons
+that mean harm and were active in at least half of the samples, in words; None without any).
 
 A GPU that waits in a collective spins: 100 % of use with little power and an idle memory bus.
 
 *Empty*: ``-`` and ``[N/A]`` are unknown. *Cut off*: a row with fewer cells than the heading is left out.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from statistics import median
@@ -34,18 +43,47 @@ LOW, HIGH = 30, 70
 """Per cent of use under and over which a sample is idle or busy."""
 
 COLUMNS = {
-    "gpu": "index", "index": "index", "pwr": "power", "sm": "use", "pclk": "clock", "temp": "temperature",
+    "gpu": "index", "index": "index", "entity": "index", "pwr": "power", "power": "power", "sm": "use", "pclk": "clock", "temp": "temperature",
     "gtemp": "temperature", "pviol": "power_violation", "tviol": "thermal_violation",
     "pci.bus_id": "gpu", "gpu_bus_id": "gpu", "utilization.gpu": "use", "power.draw": "power",
     "power.draw.instant": "power", "power.draw.average": "power", "clocks.current.sm": "clock",
     "clocks.sm": "clock", "temperature.gpu": "temperature",
+    "pcie.link.width.current": "pcie_width", "pcie.link.width.max": "pcie_width_max",
+    "pcie.link.gen.current": "pcie_generation", "pcie.link.gen.gpucurrent": "pcie_generation",
+    "ecc.errors.uncorrected.volatile.total": "ecc_volatile", "dbecc": "ecc_volatile",
+    "memory.used": "memory_used", "memory.total": "memory_total",
+    "clocks_event_reasons.active": "reasons", "clocks_throttle_reasons.active": "reasons",
+    "gputl": "use", "tmptr": "temperature", "smclk": "clock", "xider": "xid", "smact": "sm_active",
+    "tenso": "tensor_active", "dvcctr": "reasons", "pcilw": "pcie_width", "pcilg": "pcie_generation",
 }  # fmt: skip
-"""Names of dmon's and of the query's columns, and what they are here."""
+"""Names of the columns of dmon, of the query and of DCGM (``dcgm_fields.cpp``), and what they are here."""
+
+REASONS = {
+    0x8: "HW Slowdown",
+    0x20: "SW Thermal Slowdown",
+    0x40: "HW Thermal Slowdown",
+    0x80: "HW Power Brake Slowdown",
+}
+"""Bits of the clock event reasons that mean harm (nvml.h); 0x4, the power cap, is normal under load."""
+
+REASON_COLUMNS = {
+    f"clocks_{word}_reasons.{name}": bit
+    for word in ("event", "throttle")
+    for name, bit in (
+        ("hw_slowdown", 0x8), ("sw_thermal_slowdown", 0x20),
+        ("hw_thermal_slowdown", 0x40), ("hw_power_brake_slowdown", 0x80),
+    )
+}  # fmt: skip
+"""The same as columns of their own, ``Active`` or ``Not Active``."""
+
+MEBIBYTE = 1 << 20
 
 TIMES = frozenset({"timestamp", "date", "time"})
 
-_DMON = LazyPattern(r"^\s*#(?:Date\s+Time\s+|\s*Date,\s*Time,)?\s*gpu[\s,]")
-_UNITS = LazyPattern(r"^\s*#\s*(?:YYYYMMDD|Idx)")
+_DMON = LazyPattern(r"^\s*#(?:(?:Date\s+Time\s+|\s*Date,\s*Time,)?\s*gpu[\s,]|Entity\s)")
+_UNITS = LazyPattern(r"^\s*(?:#\s*(?:YYYYMMDD|Idx)|ID(?:\s+\S+)*\s*$)")
+_ENTITY = LazyPattern(r"^\s*GPU (?=\d)")
+"""dcgmi writes ``GPU 3`` into one column."""
 _QUERY = LazyPattern(
     r"(?:^|, )(?:utilization\.gpu|clocks\.(?:current\.)?sm|power\.draw)(?: \[|,|$)"
 )
@@ -57,6 +95,7 @@ class _Samples:
     last: Line
     gpu: str | None = None
     values: dict[str, list[float]] = field(default_factory=dict)
+    reasons: Counter[str] = field(default_factory=Counter)
     count: int = 0
 
 
@@ -69,7 +108,7 @@ def _is_query(text: str) -> bool:
 
 
 def _cells(text: str) -> list[str]:
-    body = text.strip().lstrip("# ")
+    body = _ENTITY.sub("", text).strip().lstrip("# ")
     return [cell.strip() for cell in body.split(",")] if "," in body else body.split()
 
 
@@ -104,7 +143,7 @@ def _ends(lines: list[Line], following: Line) -> bool:
 
 def _read(lines: list[Line]) -> Iterator[Event]:
     names, times = _names(lines[0].text)
-    known = [COLUMNS.get(name) for name in names]
+    known = [COLUMNS.get(name, name if name in REASON_COLUMNS else None) for name in names]
     by_gpu: dict[str, _Samples] = {}
     for line in lines[1:]:
         cells = _row(line.text, names, times)
@@ -120,11 +159,25 @@ def _read(lines: list[Line]) -> Iterator[Event]:
 def _add(samples: _Samples, line: Line, row: dict[str, str]) -> None:
     samples.last = line
     samples.count += 1
+    harm = 0
     for name, cell in row.items():
         if name == "gpu":
             samples.gpu = cell
+        elif name == "reasons":
+            harm |= _bits(cell)
+        elif name in REASON_COLUMNS:
+            harm |= REASON_COLUMNS[name] if cell == "Active" else 0
         elif found := _NUMBER.match(cell):
             samples.values.setdefault(name, []).append(float(found[0]))
+    samples.reasons.update(words for bit, words in REASONS.items() if harm & bit)
+
+
+def _bits(cell: str) -> int:
+    """Return a mask, hexadecimal from nvidia-smi and decimal from DCGM; 0 for ``[N/A]``."""
+    try:
+        return int(cell, 0)
+    except ValueError:
+        return 0
 
 
 def _event(which: str, samples: _Samples) -> Event:
@@ -136,24 +189,33 @@ def _event(which: str, samples: _Samples) -> Event:
         "use": median(use) if use else None,
         "use_low": sum(1 for one in use if one < LOW) / len(use) if use else None,
         "use_high": sum(1 for one in use if one > HIGH) / len(use) if use else None,
-        "power": median(values["power"]) if "power" in values else None,
-        "clock": median(values["clock"]) if "clock" in values else None,
-        "temperature": max(values.get("temperature", []), default=None),
-        "thermal_violation": max(values.get("thermal_violation", []), default=None),
-        "power_violation": max(values.get("power_violation", []), default=None),
+        "slowdown": ", ".join(
+            words for words, count in samples.reasons.items() if 2 * count >= samples.count
+        )
+        or None,
+        "xid": next((int(code) for code in reversed(values.get("xid", [])) if code), None),
     }
+    for name in ("power", "clock", "sm_active", "tensor_active"):
+        fields[name] = median(values[name]) if name in values else None
+    for name in ("temperature", "thermal_violation", "power_violation", "ecc_volatile"):
+        fields[name] = max(values.get(name, []), default=None)
+    for name in ("pcie_width", "pcie_width_max", "pcie_generation"):
+        fields[name] = min(values.get(name, []), default=None)
+    for name in ("memory_used", "memory_total"):
+        fields[name] = int(max(values[name]) * MEBIBYTE) if name in values else None
     fields["gpu"] = pci(samples.gpu) if samples.gpu else (which if which.isdigit() else None)
     return make_event("nvidia_smi.monitor", Nature.MEASUREMENT, samples.last, fields)
 
 
 MONITOR = BlockParser(
     name="nvidia-smi-monitor",
-    title="nvidia-smi dmon and --query-gpu: use, power and clock of each GPU over time",
+    title="nvidia-smi dmon, --query-gpu and dcgmi dmon: use, power and clock of each GPU over time",
     opens=(
         "# gpu ",
         "#Date ",
         "#Date,",
         "#gpu,",
+        "#Entity ",
         "utilization.gpu",
         "clocks.current.sm",
         "power.draw",

@@ -77,3 +77,34 @@ def test_the_output_of_a_query(text):
 )
 def test_nothing_to_read(text):
     assert not found(text)
+
+
+def test_link_width_reasons_and_memory_of_a_query():
+    text = (
+        "index, utilization.gpu [%], power.draw [W], pcie.link.width.current, pcie.link.width.max,"
+        " clocks_event_reasons.active, ecc.errors.uncorrected.volatile.total, memory.used [MiB]\n"
+        "3, 100 %, 300.00 W, 8, 16, 0x0000000000000048, 2, 1024 MiB\n"
+        "3, 100 %, 300.00 W, 8, 16, 0x0000000000000004, 2, 2048 MiB\n"
+    )
+    fields = found(text)["3"].fields
+    assert (fields["pcie_width"], fields["pcie_width_max"], fields["ecc_volatile"]) == (8, 16, 2)
+    assert fields["slowdown"] == "HW Slowdown, HW Thermal Slowdown"
+    assert fields["memory_used"] == 2 << 30
+
+
+def test_the_power_cap_is_no_slowdown_and_a_rare_reason_is_left_out():
+    head = "index, utilization.gpu [%], clocks_throttle_reasons.hw_slowdown, clocks_throttle_reasons.active\n"
+    rows = ["3, 100 %, Not Active, 0x4\n"] * 4 + ["3, 100 %, Active, 0x8\n"]
+    assert found(head + "".join(rows))["3"].fields["slowdown"] is None
+
+
+def test_dcgm_columns():
+    text = (
+        "#Entity           GPUTL     MCUTL     TMPTR     POWER     XIDER     GRACT     SMACT     TENSO     DRAMA\n"
+        "ID                                        C         W\n"
+        "GPU 3             100       2         47        121.3     0         0.998     0.124     0.000     0.021\n"
+        "GPU 4             100       55        61        640.0     79        0.998     0.912     0.480     0.410\n"
+    )
+    gpus = found(text)
+    assert (gpus["3"].fields["sm_active"], gpus["3"].fields["xid"]) == (0.124, None)
+    assert (gpus["4"].fields["power"], gpus["4"].fields["xid"]) == (640.0, 79)
