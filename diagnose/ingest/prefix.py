@@ -33,7 +33,7 @@ NAMED = re.compile(
     r"|(?P<role>[A-Za-z_]+)(?P<local>\d{1,4})\]:"
     r"|[\w.-]+@\d+,(?P<mpi>\d+)\]<(?P<stream>stdout|stderr|stddiag)>:(?: (?! ))?"
     r"|pod/(?P<pod>[\w.-]+)(?:/[\w.-]+)?\] ?"
-    r"|(?P<host>[\w-]+)\] "
+    r"|(?P<host>[\w-]+)\](?: |$)"
     r"|titan\] (?=\[?\d{4}-))"
 )
 # c10/util/Logging.cpp: "[E ProcessGroupNCCL.cpp:828] " to 2.3, "[E301 13:49:45.100000000 …" since
@@ -57,13 +57,18 @@ ACTOR = re.compile(
     r"pid=(?P<pid>\d+))(?:, ip=(?P<ip>[\w.:]+))?\)(?: |$)"
 )
 STREAM = re.compile(r"<(?:(stdout|stderr|stddiag)>: ?|\d{1,3}>(?=\[ *\d))")
-HARNESS = re.compile(r"[\w.-]+ \[(stdout|stderr)\] ")
+HARNESS = re.compile(r"[\w.-]+ \[(stdout|stderr)\](?: |$)")
+# stern's "trainer-0 pytorch text"; two plain words prove nothing, so the container is a usual one
+STERN = re.compile(
+    r"([a-z0-9][a-z0-9.-]{0,80}-(?:\d{1,5}|[a-z0-9]{5})) (?:[a-z-]+-)?"
+    r"(?:pytorch|train(?:er|ing)?|worker|master|launcher|main|app|mpi|vllm|sglang|container)(?: |$)"
+)
 KERNEL_HOST = re.compile(r"([A-Za-z0-9][\w.-]{1,80}) kernel: ")
 QUOTE = re.compile(r"(?:> ){1,8}(?= *[^\s>&/.~$])|(?:> ){0,7}> ?$")
 """Marks of a quoted mail or issue; not a redirection, nor Python's ``>>> ``."""
 KERNEL_FACILITY = re.compile(r"kern +:\w+ *: (?=\[)")
 
-CRI = re.compile(r" (stdout|stderr) [PF] ")
+CRI = re.compile(r" (stdout|stderr) [PF](?: |$)")
 SYSLOG = re.compile(r" ([\w.-]+) ([\w./@-]+)(?:\[(\d+)\])?: ?")
 JOURNAL = re.compile(r" ([\w.-]+) (?:([\w./@-]+)\[(\d+)\]|(kernel)): ?")
 AFTER_STAMP = re.compile(
@@ -309,6 +314,10 @@ def _word(raw: str, at: int, hints: Hints) -> int:
         if found is not None:
             hints.stream = found[1]
             return found.end()
+    found = STERN.match(raw, at) if at == 0 else None
+    if found is not None:
+        hints.host = short(found[1])
+        return found.end()
     return -1
 
 

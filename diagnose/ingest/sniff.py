@@ -176,10 +176,12 @@ CONTENTS = LazyPattern(
     r"|devinfo|ibstat|ibstatus|ibdev2netdev|ibdiagnet|iblinkinfo|perfquery|mlxlink|counters"
     r"|lspci|lscpu|numactl|lstopo|sysctl|limits|ulimit|ps|top|free|df|du|mount|iostat|vmstat"
     r"|mpstat|dstat|sar|meminfo|cpuinfo|nvidia|smi|nvsmi|nvlink|topo|dmon|pmon|dcgm|dcgmi|q|env"
+    r"|fabricmanager|nvlsm|imex|rocm"
     r"|pip|packages|slurm|torchrun|srun|mpirun|nccl|rccl|vllm|sglang|tgi|serve|serving|infer"
     r"|inference|train|training|megatron|deepspeed|accelerate|all|reduce|allreduce|gather"
     r"|allgather|scatter|sendrecv|alltoall|bandwidth|log|logs|out|err|stdout|stderr|output"
-    r"|trace|debug|kubectl|docker|crictl|describe",
+    r"|trace|debug|kubectl|docker|crictl|describe|pyspy|spy|py|pystack|stack|stacks|gdb|bt"
+    r"|faulthandler|proc|hang",
     re.IGNORECASE,
 )
 """Words that say what a file holds, written before or behind the host: ``dmesg-node-07``."""
@@ -194,6 +196,10 @@ COUNTED = LazyPattern(
     re.IGNORECASE,
 )
 """A number beside a host that counts something else: ``node-51-gpu3``."""
+
+STACK_TOOL = LazyPattern(r"pyspy|spy|pystack|stacks?|gdb|bt|faulthandler")
+PROCESS = LazyPattern(r"\d{3,7}")
+"""What a dump of stacks is named after, and the process behind the host: ``stack-node-07-1234``."""
 
 DAY = LazyPattern(r"(?:^|-)20\d\d-\d\d-\d\d(?:T[\dZ-]*)?(?=-|$)")
 DATE = LazyPattern(r"20\d{6}(?:T\d{4,6}Z?)?|\d{10,}")
@@ -278,8 +284,11 @@ def _host_in(token: str) -> str | None:
         parts.pop()
     if COUNTED.fullmatch(parts[-1]) and is_host("-".join(parts[:-1])):
         parts.pop()
+    stacks = False
     while _says_something_else(parts[0]) and is_host("-".join(parts[1:])):
-        parts.pop(0)
+        stacks = stacks or STACK_TOOL.fullmatch(parts.pop(0)) is not None
+    if stacks and PROCESS.fullmatch(parts[-1]) and is_host("-".join(parts[:-1])):
+        parts.pop()
     host = "-".join(parts)
     return host if is_host(host) else None
 

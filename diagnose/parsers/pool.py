@@ -22,6 +22,7 @@ from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading, SourceSummary
 from diagnose.parsers.collect import Collector
 from diagnose.parsers.reader import Reader
+from diagnose.parsers.speakers import Speakers
 
 CHUNK = 64 << 20
 """Bytes of a large plain file that one unit of work covers."""
@@ -246,24 +247,32 @@ def _read_stream(
     )
     if start == 0:
         head, stream = peeked(stream, HEAD)
+        owner = _STATE.reader.owner(name, head) if stop is None or stop == size else None
+        if owner is not None:
+            into = Collector(name)
+            part.summary.bytes = _STATE.reader.read_record(owner, name, who, stream, into)
+            part.events = into.events()
+            return part
         part.skipped = binary_reason(name, head)
         if part.skipped is not None:
             part.entry = Entry(name, size, head[:64])
             return part
         if encoding_of(head) is not None:
-            stream, stop = recode(stream), None
+            head, stream = peeked(recode(stream), HEAD)
+            stop = None
     into = Collector(name)
     if start == 0 and (stop is None or stop == size):
         stream = _STATE.reader.read_whole(name, who, head, stream, into)
     pieces = Pieces(stream, start, stop)
-    edges = _STATE.reader.read(name, who, pieces, into)
+    speakers = Speakers(name, who)
+    edges = _STATE.reader.read(name, who, speakers.listen(pieces), into)
     if pieces.broken is not None:
         if not pieces.read:
             raise Unreadable(pieces.broken)
         into.note(f"not read to its end: {pieces.broken}")
     summary = part.summary
     summary.first_time, summary.last_time = edges.first_time, edges.last_time
-    summary.clock = edges.clock
+    summary.clock, summary.speakers = edges.clock, speakers.ranks
     part.summary.bytes, part.summary.lines = pieces.read, pieces.lines
     part.events, part.points, part.notes = into.events(), into.points(), into.notes
     return part
@@ -293,6 +302,9 @@ def _merge(parts: Iterable[Part]) -> tuple[Reading, list[Entry]]:
         if part is not first:
             first.summary.bytes += part.summary.bytes
             first.summary.lines += part.summary.lines
+            for rank, time in part.summary.speakers.items():
+                if time is not None or rank not in first.summary.speakers:
+                    first.summary.speakers[rank] = time
             if part.summary.last_time is not None:
                 first.summary.last_time = part.summary.last_time
     for part, into in merged.values():

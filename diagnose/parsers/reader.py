@@ -6,12 +6,12 @@ out the lines around them, takes the prefixes off and hands the lines to the par
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from io import BytesIO
 from typing import BinaryIO
 
 from diagnose.ingest.envelope import peel, records
-from diagnose.ingest.scan import Literal, Matcher, Piece, Pieces
+from diagnose.ingest.scan import Literal, Matcher, Piece
 from diagnose.ingest.sniff import Identity
 from diagnose.model.event import Clock, Line
 from diagnose.parsers.base import (
@@ -25,6 +25,7 @@ from diagnose.parsers.base import (
     Record,
 )
 from diagnose.parsers.collect import Collector
+from diagnose.parsers.document import WHOLE_LIMIT, WholeDocument, uncovered, uncovered_head
 
 WINDOW = 8 << 10
 """Bytes of a line that patterns are matched against, around the literal."""
@@ -35,8 +36,8 @@ HEAD = 300
 EDGE_LINES = 20
 """Lines at either end of a source that are searched for a stamp."""
 
-WHOLE_LIMIT = 64 << 20
-"""Bytes of a source that are kept in memory for a file parser."""
+DATED = frozenset({Clock.UTC, Clock.LOCAL})
+"""Clocks whose stamps have a year; a file may mix them with others."""
 
 Writer = tuple[int | None, int | None, str | None, int | None]
 
@@ -51,7 +52,7 @@ class Route:
 
 @dataclass(slots=True)
 class Edges:
-    """The stamps nearest to the first and the last line of a source."""
+    """The stamps nearest to the first and the last line of a source, and the fuller one's clock."""
 
     first_time: float | None = None
     last_time: float | None = None
@@ -78,7 +79,9 @@ class Reader:
             self.routes[numbers[literal]].append(route)
         self.matcher = Matcher(tuple(numbers))
 
-    def read(self, name: str, identity: Identity, pieces: Pieces, into: Collector) -> Edges:
+    def read(
+        self, name: str, identity: Identity, pieces: Iterable[Piece], into: Collector
+    ) -> Edges:
         """Read a source, or a chunk of it, to its end.
 
         Args:
@@ -108,8 +111,40 @@ class Reader:
             reading = PieceReader(self, name, identity, last, None, into, consumed)
             time, clock = reading.stamp(reading.last_lines())
             edges.last_time = time
-            edges.clock = clock if clock is not Clock.NONE else edges.clock
+            if clock in DATED or (edges.clock not in DATED and clock is not Clock.NONE):
+                edges.clock = clock
         return edges
+
+    def owner(self, name: str, head: bytes) -> FileParser | None:
+        """Return the parser that takes a file for itself, see ``FileParser.alone``.
+
+        Args:
+            name: Of the source.
+            head: Its first bytes.
+        """
+        return next(
+            (one for one in self.file_parsers if one.alone and one.accepts(name, head)), None
+        )
+
+    def read_record(
+        self, owner: FileParser, name: str, identity: Identity, stream: BinaryIO, into: Collector
+    ) -> int:
+        """Give a file to the parser that takes it for itself, and return its size in bytes.
+
+        Args:
+            owner: The parser.
+            name: Of the source.
+            identity: What its name says of rank and host.
+            stream: The bytes.
+            into: Takes the records.
+
+        Raises:
+            Unreadable: The parser refuses it.
+        """
+        data = stream.read(WHOLE_LIMIT + 1)
+        for record in owner.read(WholeDocument(name, identity, data)):
+            into.add(record)
+        return len(data)
 
     def read_whole(
         self, name: str, identity: Identity, head: bytes, stream: BinaryIO, into: Collector
@@ -126,15 +161,24 @@ class Reader:
         Returns:
             A stream over the same bytes, from the start, for the scan.
         """
-        accepting = [one for one in self.file_parsers if one.accepts(name, head)]
-        if not accepting:
+        asked = [one for one in self.file_parsers if not one.alone]
+        accepting = [one for one in asked if one.accepts(name, head)]
+        bare_head = uncovered_head(head)
+        behind = [
+            one
+            for one in asked
+            if bare_head is not None and one not in accepting and one.accepts(name, bare_head)
+        ]
+        if not accepting and not behind:
             return stream
         data = stream.read(WHOLE_LIMIT)
         if stream.read(1):
             into.note(f"larger than {WHOLE_LIMIT >> 20} MiB; only that much was read")
         document = WholeDocument(name, identity, data)
         for parser in accepting:
-            _collect(lambda parser=parser: parser.read(document), into, parser.name)  # type: ignore[misc]
+            _collect(partial(parser.read, document), into, parser.name)
+        for parser in behind:
+            _collect(partial(parser.read, uncovered(document)), into, parser.name)
         return BytesIO(data)
 
 
@@ -191,7 +235,7 @@ class PieceReader:
 
     def line(self, start: int, end: int) -> Line:
         """Return the line between two offsets of the piece."""
-        raw = self.piece.data[start:end].decode("utf-8", "replace")
+        raw = self.piece.data[start:end].decode("utf-8", "replace").rstrip()
         return peel(raw, self.name, self.piece.line_number(start), self.identity)
 
     def first_lines(self) -> list[str]:
@@ -233,7 +277,7 @@ class PieceReader:
         """Return the records of a line; of a very long line only what is around ``window``."""
         number = self.piece.line_number(start)
         if end - start <= WINDOW:
-            raw = self.piece.data[start:end].decode("utf-8", "replace")
+            raw = self.piece.data[start:end].decode("utf-8", "replace").rstrip()
             for text in records(raw):
                 yield peel(text, self.name, number, self.identity)
             return
@@ -292,7 +336,7 @@ class PieceReader:
                 number = piece.line_number(start)
                 yield (
                     piece.base + start,
-                    peel(raw.rstrip("\r").rpartition("\r")[2], self.name, number, self.identity),
+                    peel(raw.rstrip().rpartition("\r")[2], self.name, number, self.identity),
                 )
                 start = end + 1
 
@@ -312,40 +356,6 @@ class PieceBlock:
     def line_at(self, offset: int) -> Line:
         """Return the line around a byte offset of ``data``."""
         return self._piece.line(*self._piece._bounds(offset))
-
-
-@dataclass(slots=True, frozen=True)
-class WholeDocument:
-    """A source as a file parser sees it."""
-
-    name: str
-    identity: Identity
-    data: bytes
-
-    def lines(self) -> Iterator[Line]:
-        """Return the lines; prefixes are not taken off."""
-        for number, raw in enumerate(self.data.split(b"\n"), 1):
-            text = raw.decode("utf-8", "replace").rstrip("\r")
-            yield Line(
-                self.name,
-                number,
-                text,
-                text,
-                rank=self.identity.rank,
-                local_rank=self.identity.local_rank,
-                host=self.identity.host,
-                attempt=self.identity.attempt,
-            )
-
-    def text(self, limit: int = WHOLE_LIMIT) -> str:
-        """Return the whole text.
-
-        Raises:
-            Note: It has more than ``limit`` bytes.
-        """
-        if len(self.data) > limit:
-            raise Note(f"larger than {limit >> 20} MiB")
-        return self.data.decode("utf-8-sig", "replace")
 
 
 def _all_routes(parsers: Iterable[Parser]) -> Iterator[tuple[str, bool, Route]]:

@@ -40,10 +40,16 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("worker-3:", "", {"host": "worker-3"}),
     ("[pod/trainer-0/pytorch] text", "text", {"host": "trainer-0"}),
     ("[worker-3] text", "text", {"host": "worker-3"}),
+    ("trainer-0 pytorch   File", "  File", {"host": "trainer-0"}),
+    ("llm-7b-x4k2p kserve-container [rank3]: text", "text", {"host": "llm-7b-x4k2p", "rank": 3}),
+    ("rank-0 worker-3 is late", "rank-0 worker-3 is late", {}),
+    ("node-07 is the main host", "node-07 is the main host", {}),
     (
         "2025-07-04T11:22:33.123456789Z stderr F text", "text",
         {"stream": "stderr", "clock": Clock.UTC},
     ),
+    ("2025-07-04T11:22:33.123456789Z stdout F", "", {"stream": "stdout", "clock": Clock.UTC}),
+    ("[worker-3]", "", {"host": "worker-3"}),
     ("2025-07-04T11:22:33Z   File", "  File", {"clock": Clock.UTC}),
     (
         "Jul  4 11:22:33 node-07.dc1 train[123]: text", "text",

@@ -8,7 +8,7 @@ from diagnose.ingest import scan
 from diagnose.ingest.envelope import NOBODY
 from diagnose.ingest.scan import Pieces
 from diagnose.ingest.source import Source
-from diagnose.model.event import Measurement, Nature
+from diagnose.model.event import Clock, Measurement, Nature
 from diagnose.parsers import pool
 from diagnose.parsers.base import (
     BlockParser,
@@ -105,6 +105,18 @@ def test_the_stamps_nearest_to_the_ends_are_kept():
         Collector("a.log"),
     )
     assert edges.last_time - edges.first_time == 3600
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"2026-01-02 10:00:00 step 1\nE0102 10:10:00.500000 77 api.py:869] failed\n",
+        b"E0102 10:10:00.500000 77 api.py:869] failed\n2026-01-02 10:00:00 step 1\n",
+    ],
+)
+def test_of_a_source_with_two_ways_of_stamps_the_fuller_one_counts(text):
+    edges = READER.read("a.log", NOBODY, Pieces(io.BytesIO(text)), Collector("a.log"))
+    assert edges.clock is Clock.LOCAL
 
 
 class TestBlocks:
