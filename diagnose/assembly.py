@@ -10,7 +10,7 @@ from typing import Any
 from diagnose.engine.availability import MATCHING_TEXT
 from diagnose.engine.cascade import Node
 from diagnose.engine.load import RuleSet
-from diagnose.engine.match import RuleOutcome
+from diagnose.engine.match import EVIDENCE_SHOWN, RuleOutcome
 from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case
@@ -33,9 +33,6 @@ from diagnose.model.taxonomy import Cause
 from diagnose.playbooks import Playbook, fill
 
 SCHEMA = "diagnose.report/1"
-
-EVIDENCE_SHOWN = 12
-"""Evidence lines of one finding in a report; ``count`` tells how many there are."""
 
 TEXT_SHOWN = 500
 """Characters of an evidence line in a report."""

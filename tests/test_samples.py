@@ -76,10 +76,14 @@ def answer(report: api.Report) -> tuple:
 
 def files_of(sample: Path) -> dict[str, bytes]:
     logs = sample / "logs"
-    return {
+    files = {
         path.relative_to(logs).as_posix(): path.read_bytes()
         for path in sorted(logs.rglob("*"))
         if path.is_file()
+    }
+    return {
+        name.removesuffix(".gz"): gzip.decompress(data) if name.endswith(".gz") else data
+        for name, data in files.items()
     }
 
 

@@ -22,7 +22,7 @@ SHIPPED = {
     for path in (ROOT / kind).rglob("*")
     if path.is_file()
 }
-RULES = {Path(name).stem for name in SHIPPED if name.startswith("rules/")} - {"causes"}
+RULES = {Path(name).stem for name in SHIPPED if name.startswith("rules/") and name.count("/") == 2}
 PLAYBOOKS = {Path(name).stem for name in SHIPPED if name.startswith("playbooks/")}
 
 

@@ -12,13 +12,8 @@ from diagnose.engine.conditions_event import satisfies, select_events, select_fa
 from diagnose.engine.records import Member, Record, identities, witness
 from diagnose.engine.schema import AcrossCondition, EventCondition, FactCondition
 from diagnose.facts.case import Case
+from diagnose.facts.stated import FEWEST, MAJORITY
 from diagnose.model.event import Event, Fact
-
-FEWEST = 4
-"""Members among which one that differs is the odd one; of two or three nobody knows which."""
-
-MAJORITY = 0.75
-"""Share of the members that must agree before the others are odd."""
 
 
 def select_members(condition: AcrossCondition, case: Case) -> list[Record]:

@@ -31,6 +31,9 @@ from diagnose.model.taxonomy import stage_order
 EVIDENCE_LIMIT = 50
 """Events that one match keeps."""
 
+EVIDENCE_SHOWN = 12
+"""Events of a finding that a report cites, the first ones."""
+
 GROUP_LIMIT = 10_000
 """Values of ``by`` that one rule is evaluated for."""
 
@@ -289,16 +292,23 @@ def _lines(selection: Selection) -> list[Event]:
 
 
 def _evidence(selection: Selection) -> tuple[Event, ...]:
-    """Return the first lines of every condition, as many of each as the limit allows."""
+    """Return lines of every condition; first those that a report cites, none without its share."""
     pools = [_lines(Selection((pick,))) for pick in selection.picks]
-    share = max(1, EVIDENCE_LIMIT // max(1, len(pools)))
+    kept = _shared(pools, EVIDENCE_LIMIT)
+    cited = {id(event) for event in _shared(pools, EVIDENCE_SHOWN)}
+    return tuple(sorted(kept, key=lambda event: id(event) not in cited))
+
+
+def _shared(pools: list[list[Event]], limit: int) -> list[Event]:
+    """Return the first lines of every condition, as many of each as the limit allows."""
+    share = max(1, limit // max(1, len(pools)))
     events = {id(event): event for pool in pools for event in pool[:share]}
     for pool in pools:
         for event in pool[share:]:
-            if len(events) >= EVIDENCE_LIMIT:
+            if len(events) >= limit:
                 break
             events.setdefault(id(event), event)
-    return tuple(list(events.values())[:EVIDENCE_LIMIT])
+    return list(events.values())[:limit]
 
 
 def _onset(events: Iterable[Event], case: Case) -> Event | None:

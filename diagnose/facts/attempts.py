@@ -7,18 +7,25 @@ A new attempt begins, within one file,
 * where a checkpoint is loaded between two steps of which the second is not later than the first.
 
 What several of these say about one restart counts once. Where the path states the attempt
-(torchrun's ``attempt_1``), counting starts from it.
+(torchrun's ``attempt_1``), counting starts from it. Where the logs of ranks stand in one file one
+behind the other, it begins again with each rank: with processes that were started as often as any
+other, the first of them behind a restart of those before.
 """
 
-from bisect import bisect_right
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from diagnose.model.event import Event, Points, Value
 from diagnose.model.reading import Reading
 
 LOADS = "ckpt.load"
 NCCL_INIT = "nccl.comm_init"
+
+Slot = tuple[Value, ...]
+"""Host, GPU, size of the communicator, and rank in it."""
 
 
 @dataclass(slots=True)
@@ -28,10 +35,12 @@ class Attempts:
     Args:
         starts: By file, the lines at which a further attempt begins, in order.
         stated: By file, the attempt that its path states.
+        rewinds: By file, the lines at which the log of the next process begins, in order.
     """
 
     starts: dict[str, list[int]] = field(default_factory=dict)
     stated: dict[str, int] = field(default_factory=dict)
+    rewinds: dict[str, list[int]] = field(default_factory=dict)
 
     def at(self, file: str, line: int, stated: int = 0) -> int:
         """Return the attempt of a line: 0 for the first start of the job.
@@ -41,13 +50,30 @@ class Attempts:
             line: 1-based.
             stated: By the record itself, used where nothing is known of the source.
         """
-        return self.stated.get(file, stated) + bisect_right(self.starts.get(file, []), line)
+        begun = self.stated.get(file, stated)
+        starts = self.starts.get(file)
+        if not starts:
+            return begun
+        begun += bisect_right(starts, line)
+        rewinds = self.rewinds.get(file)
+        if rewinds and (passed := bisect_right(rewinds, line)):
+            begun -= bisect_left(starts, rewinds[passed - 1])
+        return begun
+
+    def longest(self, file: str) -> list[int]:
+        """Return the starts in the log of the process that a file shows most starts of."""
+        starts = self.starts.get(file, [])
+        borders = [0, *self.rewinds.get(file, []), math.inf]
+        parts = (
+            [start for start in starts if begin <= start < end] for begin, end in pairwise(borders)
+        )
+        return max(parts, key=len)
 
     @property
     def total(self) -> int:
         """How many attempts were seen, at least one."""
         files = self.starts.keys() | self.stated.keys()
-        counts = (self.stated.get(one, 0) + len(self.starts.get(one, ())) for one in files)
+        counts = (self.stated.get(one, 0) + len(self.longest(one)) for one in files)
         return 1 + max(counts, default=0)
 
 
@@ -64,7 +90,9 @@ def find_attempts(reading: Reading) -> Attempts:
         elif event.name.startswith(LOADS):
             loads.setdefault(event.file, []).append(event.line)
     for file, events in marks.items():
-        attempts.starts[file] = _starts(events)
+        attempts.starts[file], rewinds = _starts(events)
+        if rewinds:
+            attempts.rewinds[file] = rewinds
     for points in step_counters(reading.points):
         if points.file in loads:
             starts = attempts.starts.setdefault(points.file, [])
@@ -91,18 +119,23 @@ def _is_restart(event: Event) -> bool:
     return requeued or event.name == "torchrun.restart"
 
 
-def _starts(events: list[Event]) -> list[int]:
-    """Return where attempts begin by restart lines and by new processes of NCCL."""
+def _starts(events: list[Event]) -> tuple[list[int], list[int]]:
+    """Return where attempts begin, by restart lines and by new processes of NCCL, and rewinds."""
     starts: list[int] = []
-    processes: dict[tuple[Value, ...], int] = {}
+    rewinds: list[int] = []
+    processes: dict[Slot, int] = {}
     announced: set[Value] = set()
     waiting = False
-    for event in sorted(events, key=lambda one: one.line):
+    events = sorted(events, key=lambda one: one.line)
+    always_there = _always_there(events)
+    for event in events:
         if _is_restart(event):
             left = event.fields.get("left")
             # Every agent of the job announces the same restart, with the same number left.
             if left in announced if left is not None else waiting:
                 continue
+            if rewinds and not announced:
+                rewinds.append(event.line)
             announced.add(left)
             waiting = True
             starts.append(event.end_line + 1)
@@ -111,13 +144,32 @@ def _starts(events: list[Event]) -> list[int]:
         waiting = False
         if event.pid is None:
             continue
-        place = (event.host, event.gpu or event.fields.get("cuda_dev"))
-        slot = (*place, event.fields.get("nranks"), event.fields.get("comm_rank"))
+        slot = _slot(event)
+        if slot in always_there and starts:
+            rewinds.append(event.line)
+            processes.clear()
+        always_there.discard(slot)
         if processes.setdefault(slot, event.pid) != event.pid:
             starts.append(event.line)
             processes.clear()
             processes[slot] = event.pid
-    return starts
+    return starts, rewinds
+
+
+def _slot(event: Event) -> Slot:
+    """Return the place of a process in a communicator, which its successor takes."""
+    place = (event.host, event.gpu or event.fields.get("cuda_dev"))
+    return (*place, event.fields.get("nranks"), event.fields.get("comm_rank"))
+
+
+def _always_there(events: Iterable[Event]) -> set[Slot]:
+    """Return the places that were filled as often as any other, and more than once."""
+    filled: dict[Slot, set[int]] = {}
+    for event in events:
+        if event.name == NCCL_INIT and event.pid is not None:
+            filled.setdefault(_slot(event), set()).add(event.pid)
+    most = max((len(pids) for pids in filled.values()), default=0)
+    return {slot for slot, pids in filled.items() if most > 1 and len(pids) == most}
 
 
 def _add_reloads(starts: list[int], points: Points, loads: list[int]) -> None:

@@ -4,10 +4,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from diagnose.facts import collectives, gpu_memory
 from diagnose.facts.attempts import Attempts, find_attempts
+from diagnose.facts.belonging import relate_to_job
 from diagnose.facts.clock import Clocks
+from diagnose.facts.communicators import name_communicators
+from diagnose.facts.consecutive import name_writers
+from diagnose.facts.host_ends import relate_host_ends
 from diagnose.facts.job import JobModel, build_job
 from diagnose.facts.moments import align_attempts, barriers, file_clocks, log_ends
+from diagnose.facts.pods import name_nodes
 from diagnose.facts.progress import Progress
 from diagnose.facts.training import derive, insert
 from diagnose.facts.waiting import mark_open_work, silent_ranks
@@ -183,16 +189,23 @@ def build(reading: Reading) -> Case:
     attempts = find_attempts(reading)
     for event in reading.events:
         event.attempt = attempts.at(event.file, event.line, event.attempt)
+    name_communicators(reading.events)
+    name_nodes(reading)
     job = build_job(reading, attempts)
+    name_writers(reading, job)
     clocks = Clocks(reading)
     by_file = file_clocks(reading)
     clocks.repair(barriers(reading, attempts, clocks, by_file))
     align_attempts(reading, attempts, clocks, by_file)
     derive(reading, attempts, clocks, by_file)
+    relate_to_job(reading.events, job, clocks)
     job.ends = log_ends(reading, clocks, by_file, job.host_of)
+    relate_host_ends(reading, job, clocks, by_file)
     insert(reading, list(silent_ranks(reading, job)))
+    insert(reading, list(collectives.derive(reading.events, job.report.world_size)))
     progress = Progress(reading, attempts, clocks, by_file)
     mark_open_work(reading.events, progress, job.report.world_size)
+    gpu_memory.complete(reading, job, attempts, clocks, by_file)
     last = progress.last_step()
     if last is not None and last.step is not None:
         time = clocks.iso(last.time, last.clock)

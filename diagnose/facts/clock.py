@@ -10,7 +10,7 @@ import math
 from calendar import isleap
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from statistics import median_low
 
@@ -18,6 +18,9 @@ from diagnose.facts.statistics import level_and_noise
 from diagnose.ingest.stamp import iso
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
+
+WHOLE_SECOND = 1.0
+"""Seconds by which a moment may lie behind a stamp that counts whole seconds, as c10d's do."""
 
 SAME_HOST_ERROR = 1.0
 """Seconds between two files of one host: stamps cut to whole seconds, dmesg -T drifts."""
@@ -40,6 +43,8 @@ UNKNOWN_ZONE = 14 * 3600.0
 DAY = 86_400.0
 
 _YEARLESS_BASE = 1972
+_YEARLESS = (63_072_000.0, 94_694_400.0)
+"""Seconds between which stamps without a year lie: those of 1972 (``diagnose.ingest.stamp``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +68,13 @@ class Instant:
         seconds: Since 1970 (years completed), since midnight or since boot, by family.
         domain: Whose clock.
         file: Where the stamp stands.
+        whole: The stamp counts whole seconds, or has a fraction that is zero.
     """
 
     seconds: float
     domain: Domain
     file: str
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +114,21 @@ class Clocks:
         """Return a stamp as a moment, None without a stamp."""
         if time is None or math.isnan(time) or clock is Clock.NONE:
             return None
+        clock = clock_of(time, clock)
         time = self.completed(time, clock)
-        return Instant(time, Domain(host or f"file {file}", _family(clock)), file)
+        place = Domain(host or f"file {file}", _family(clock))
+        return Instant(time, place, file, time.is_integer())
 
     def completed(self, time: float, clock: Clock) -> float:
         """Return a stamp with its year; other clocks' stamps stay what they are."""
-        return self._year.complete(time) if clock is Clock.YEARLESS else time
+        return self._year.complete(time) if clock_of(time, clock) is Clock.YEARLESS else time
 
     def of(self, event: Event, *, onset: bool = False) -> Instant | None:
         """Return when an event was printed, or when it began by its own statement."""
-        time = event.onset if onset else event.time
-        return self.instant(time, event.clock, host=event.host, file=event.file)
+        stamp = self.instant(event.time, event.clock, host=event.host, file=event.file)
+        if stamp is None or not onset or event.onset is None or event.time is None:
+            return stamp
+        return replace(stamp, seconds=stamp.seconds - (event.time - event.onset))
 
     def difference(self, a: Instant, b: Instant) -> tuple[float, float] | None:
         """Return the seconds from ``a`` to ``b`` and their error, None if incomparable."""
@@ -125,7 +136,7 @@ class Clocks:
         if a.domain == b.domain:
             if a.domain.family == "daytime":
                 apart = _within_half_a_day(apart)
-            return apart, 0.0 if a.file == b.file else SAME_HOST_ERROR
+            return apart, _one_file_error(a, b) if a.file == b.file else SAME_HOST_ERROR
         families = {a.domain.family, b.domain.family}
         if "uptime" in families:
             return None
@@ -145,6 +156,7 @@ class Clocks:
         """Return a stamp as reports print it, None where its date is not known."""
         if time is None or math.isnan(time):
             return None
+        clock = clock_of(time, clock)
         if clock is Clock.YEARLESS:
             if not self._year.known:
                 return None
@@ -152,6 +164,24 @@ class Clocks:
         if clock in (Clock.UTC, Clock.LOCAL):
             return iso(time, clock)
         return None
+
+
+def clock_of(time: float, clock: Clock) -> Clock:
+    """Return what one stamp of a file is measured against.
+
+    A program and the library under it often stamp the lines of one file in different ways: dates
+    with a year beside dates without one. Which of them a stamp is shows in its value.
+
+    Args:
+        time: As in ``Line.time``.
+        clock: Of the file, of which the stamp may be an exception.
+    """
+    begin, end = _YEARLESS
+    if clock in (Clock.YEARLESS, Clock.DAYTIME) and time >= end:
+        return Clock.LOCAL
+    if begin <= time < end and clock in (Clock.UTC, Clock.LOCAL, Clock.DAYTIME):
+        return Clock.DAYTIME if time < begin + DAY else Clock.YEARLESS
+    return clock
 
 
 def estimate_offsets(barriers: Iterable[Barrier]) -> dict[Domain, Offset]:
@@ -178,6 +208,16 @@ def _offset(differences: list[float]) -> Offset:
     return Offset(middle, ASSUMED_SIGMA if len(differences) < 3 else sigma)
 
 
+def _one_file_error(a: Instant, b: Instant) -> float:
+    """Return the error between two stamps of one file.
+
+    Stamps that count the same whole seconds are ordered by them; beside a finer stamp, or dated
+    back by a wait, a whole second is no moment.
+    """
+    same_grid = (b.seconds - a.seconds).is_integer()
+    return 0.0 if same_grid or not (a.whole or b.whole) else WHOLE_SECOND
+
+
 def _family(clock: Clock) -> str:
     return "local" if clock is Clock.YEARLESS else clock.value
 
@@ -193,7 +233,7 @@ def _stamps(reading: Reading) -> Iterable[tuple[float, Clock]]:
     for source in reading.sources:
         for time in (source.first_time, source.last_time):
             if time is not None:
-                yield time, source.clock
+                yield time, clock_of(time, source.clock)
 
 
 def _one_zone(reading: Reading, years: "_Years") -> bool:
@@ -210,11 +250,9 @@ class _Years:
 
     def __init__(self, reading: Reading) -> None:
         stamps = list(_stamps(reading))
-        dated = [
-            time
-            for time, clock in stamps
-            if clock in (Clock.UTC, Clock.LOCAL) and 0 < time < LATEST_STAMP
-        ]
+        dated = [time for time, clock in stamps if clock in (Clock.UTC, Clock.LOCAL)]
+        dated += [time for points in reading.points for time in points.times[:1]]
+        dated = [time for time in dated if _YEARLESS[1] <= time < LATEST_STAMP]
         self._middle = median_low(dated) if dated else None
         self._new_year = _new_year(time for time, clock in stamps if clock is Clock.YEARLESS)
 

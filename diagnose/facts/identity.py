@@ -13,7 +13,7 @@ from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading, SourceSummary
 from diagnose.parsers.convert import address, short_host
 
-SUPERVISORS = ("torchrun.", "launcher.", "slurm.", "k8s.", "ray.", "kernel.", "fr.")
+SUPERVISORS = ("torchrun.", "launcher.", "slurm.", "k8s.", "ray.", "kernel.", "host.", "fabric.", "fr.")
 """Programs that write about ranks without being one."""
 
 PRINTS_HOST = "nccl."
@@ -21,6 +21,9 @@ PRINTS_HOST = "nccl."
 
 POD = LazyPattern(r"\s*\[pod/([\w.-]+)(?:/[\w.-]+)?\]")
 """The prefix of ``kubectl logs --prefix``."""
+
+OWN_LINES = frozenset({"c10d.watchdog_terminated", "c10d.nccl_error", "c10d.watchdog_timeout"})
+"""Records whose ``[Rank N]`` is that of the process that wrote the whole line."""
 
 DEFAULT_GROUPS = frozenset({"0", "default_pg"})
 """Names of the process group that spans the world, by id and by description."""
@@ -121,12 +124,13 @@ def complete(
     for event in reading.events:
         event.host = event.host or hosts.get(event.file)
         if event.rank is None and event.pid is not None and process_key(event) in processes:
-            event.rank = processes[process_key(event)].rank
+            event.rank = _rank_of(event, processes[process_key(event)])
         if event.rank is None:
             event.rank = local.get((event.host, event.local_rank))
         if event.rank is None and is_writer(event):
             event.rank = owners.get(event.file)
     _fill_group_ranks(reading.events, world_size)
+    _share_lines(reading.events)
     for points in reading.points:
         if points.rank is None:
             points.rank = owners.get(points.file)
@@ -135,6 +139,28 @@ def complete(
     for holder in holders:
         if holder.host is None and holder.rank is not None and holder.rank in placements:
             holder.host = placements[holder.rank].host
+
+
+def _share_lines(events: Iterable[Event]) -> None:
+    """Give what stands on one line of a process group to one rank: that which the line names."""
+    events = list(events)
+    named: dict[tuple[str, int, str], set[int]] = {}
+    for event in events:
+        if event.rank is not None and group_rank(event) is not None and event.name in OWN_LINES:
+            named.setdefault((event.file, event.line, event.text), set()).add(event.rank)
+    for event in events:
+        if event.rank is None and is_writer(event):
+            ranks = named.get((event.file, event.line, event.text), set())
+            event.rank = next(iter(ranks)) if len(ranks) == 1 else None
+
+
+def _rank_of(event: Event, process: Process) -> int | None:
+    """Return the rank of a process, if it is not known to run on another GPU.
+
+    A kernel's process ids are the host's, and a container may count the same ones again.
+    """
+    addresses = {gpu for gpu in (event.gpu, process.gpu) if gpu is not None and ":" in gpu}
+    return process.rank if len(addresses) < 2 else None
 
 
 def _file_owners(events: Iterable[Event], processes: Iterable[Process]) -> dict[str, int]:

@@ -7,8 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from diagnose.facts import settings
+from diagnose.facts.agents import (
+    PLACEMENT,
+    drop_node_ranks,
+    name_tasks,
+    name_workers,
+    worker_ranks,
+)
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Instant
+from diagnose.facts.gpus import address_gpus, gpu_indexes
+from diagnose.facts.group_ranks import name_ranks
 from diagnose.facts.identity import (
     complete,
     complete_from_sources,
@@ -40,6 +49,7 @@ class JobModel:
         addresses: Host of each address that a bootstrap interface has.
         groups: Global ranks known to be in each communicator.
         ends: Where the logs of each rank and host end, by each clock that stamped them.
+        gpu_indexes: By host, the index that nvidia-smi gives to each PCI address.
     """
 
     report: Job = field(default_factory=Job)
@@ -52,6 +62,7 @@ class JobModel:
     addresses: dict[str, str] = field(default_factory=dict)
     groups: dict[str, list[int]] = field(default_factory=dict)
     ends: dict[int | str | None, list[Instant]] = field(default_factory=dict)
+    gpu_indexes: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
     def framework(self) -> str | None:
@@ -94,13 +105,13 @@ class JobModel:
         here = [(rank, self.placements[rank]) for rank in self.ranks_on(host)]
         if slot is not None:
             found = [rank for rank, process in here if process.gpu == slot]
+            indexes = self.gpu_indexes.get(host or "", {})
+            if not found and slot in indexes:
+                unknown = [(rank, process) for rank, process in here if process.gpu is None]
+                unmasked = len(here) == len(indexes)
+                found = _at_index(indexes[slot], unknown, unmasked=unmasked)
         else:
-            by_nvml = [rank for rank, process in here if str(process.nvml_dev) == gpu]
-            found = by_nvml or [
-                rank
-                for rank, process in here
-                if process.nvml_dev is None and str(process.cuda_dev) == gpu
-            ]
+            found = _at_index(int(gpu), here, unmasked=False) if gpu.isdecimal() else []
         return found[0] if len(found) == 1 else None
 
     def host_of_address(self, ip: str) -> str | None:
@@ -127,26 +138,52 @@ class JobModel:
 _UNKNOWN = Process()
 
 
+def _at_index(index: int, here: list[tuple[int, Process]], *, unmasked: bool) -> list[int]:
+    """Return the ranks of a host on the GPU of an index, as nvidia-smi counts.
+
+    Args:
+        index: Of the GPU.
+        here: Ranks and processes of the host.
+        unmasked: Each GPU of the host has a rank, so that local ranks count the GPUs too.
+    """
+    by_nvml = [rank for rank, process in here if process.nvml_dev == index]
+    if by_nvml:
+        return by_nvml
+    known = [(rank, process) for rank, process in here if process.nvml_dev is None]
+    by_cuda = [rank for rank, process in known if process.cuda_dev == index]
+    if by_cuda or not unmasked:
+        return by_cuda
+    return [rank for rank, process in known if process.local_rank == index]
+
+
 def build_job(reading: Reading, attempts: Attempts) -> JobModel:
     """Return the job model, and complete rank and host of events and series in place."""
     events = reading.events
     addresses = host_addresses(events)
     use_host_names(reading, {**host_aliases(reading), **addresses})
+    drop_node_ranks(reading)
     drop_group_ranks(events)
     complete_from_sources(reading)
+    name_workers(events)
     arguments = settings.arguments(events)
     source_ranks = {source.rank for source in reading.sources if source.rank is not None}
     named = {event.rank for event in events if event.rank is not None}
-    highest = max(source_ranks | named, default=-1)
+    speaking = {rank for source in reading.sources for rank in source.speakers}
+    highest = max(source_ranks | named | speaking, default=-1)
     stated = settings.stated_world_size(events, arguments)
     numbering = number_processes(events, stated, highest)
     world = max(stated or 0, numbering.world_size or 0)
     world_size = world if world > max(highest, 0) else None
+    name_tasks(events, world_size)
     placements = _placements(numbering, events)
     complete(reading, placements, numbering.processes, world_size)
+    indexes = gpu_indexes(events)
+    address_gpus(events, indexes, placements.values())
+    name_ranks(events)
 
     written = {event.rank for event in events if event.rank is not None and is_writer(event)}
-    written |= source_ranks | {points.rank for points in reading.points if points.rank is not None}
+    written |= {points.rank for points in reading.points if points.rank is not None}
+    written |= source_ranks | speaking
     hosts_with_logs = {event.host for event in events if is_writer(event)}
     hosts_with_logs |= {source.host for source in reading.sources}
     hosts = hosts_with_logs | {event.host for event in events}
@@ -160,6 +197,7 @@ def build_job(reading: Reading, attempts: Attempts) -> JobModel:
         engine=settings.stated(events, "job.engine"),
         addresses=addresses,
         groups=_groups(numbering),
+        gpu_indexes=indexes,
     )
     model.report = Job(
         world_size=world_size,
@@ -186,7 +224,9 @@ def _placements(numbering: Numbering, events: Iterable[Event]) -> dict[int, Proc
         if process.rank is not None:
             placements[process.rank] = process
     for event in events:
-        for rank, local_rank in _torchrun_ranks(event):
+        if event.name != PLACEMENT or event.host is None:
+            continue
+        for local_rank, rank in worker_ranks(event).items():
             placed = Process(rank=rank, host=event.host, local_rank=local_rank)
             known = placements.setdefault(rank, placed)
             if known.host == event.host and known.local_rank is None:
@@ -198,19 +238,6 @@ def _placements(numbering: Numbering, events: Iterable[Event]) -> dict[int, Proc
         if process.host == event.host and process.local_rank is None:
             process.local_rank = event.local_rank
     return placements
-
-
-def _torchrun_ranks(event: Event) -> list[tuple[int, int]]:
-    """Return global and local ranks that torchrun gave to its host."""
-    pairs = [event.fields.get(name) for name in ("global_ranks", "local_ranks")]
-    if event.name != "torchrun.placement" or event.host is None:
-        return []
-    ranks, local = (one if isinstance(one, list) else [] for one in pairs)
-    return [
-        (rank, number)
-        for rank, number in zip(ranks, local, strict=False)
-        if isinstance(rank, int) and isinstance(number, int)
-    ]
 
 
 def _groups(numbering: Numbering) -> dict[str, list[int]]:

@@ -64,10 +64,10 @@ def align_attempts(
     if not attempts.starts:
         return
     stamps = _stamps(reading, clocks, by_file)
-    leader = min(attempts.starts, key=lambda file: (-len(attempts.starts[file]), file))
+    leader = min(attempts.starts, key=lambda file: (-len(attempts.longest(file)), file))
     starts = [
         next((instant for line, instant in stamps.get(leader, []) if line >= start), None)
-        for start in attempts.starts[leader]
+        for start in attempts.longest(leader)
     ]
     for file, found in stamps.items():
         if file in attempts.starts or attempts.stated.get(file):
@@ -106,6 +106,9 @@ def log_ends(
         host = source.host or host_of(source.rank)
         moment = clocks.instant(source.last_time, source.clock, host=host, file=source.name)
         extend(source.rank, host, moment)
+        for rank, time in source.speakers.items():
+            host = source.host or host_of(rank)
+            extend(rank, host, clocks.instant(time, source.clock, host=host, file=source.name))
     for event in reading.events:
         if is_writer(event):
             extend(event.rank, event.host, clocks.of(event))

@@ -1,11 +1,13 @@
 """What shows that the job still worked: completed steps, and records that say so.
 
 An error that progress follows is history. A rank is cleared by its own progress. That of its peers
-clears it only where it goes on well past the error: ranks that train together still print the step
-that was in flight, and no further one, when one of them has failed. Of each writer and attempt the
-last marks count, by stamp and by line.
+clears it, or a host, only where it goes on well past the error: ranks that train together still
+print the step that was in flight, and no further one, when one of them has failed. Of each writer
+and attempt the last marks count, by stamp and by line; where several ranks write into one file
+without saying who they are, that is the last steps.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,10 +35,14 @@ KILLS = frozenset({"kernel.oom_kill"})
 """Ends of a process that somebody else reports: what others print behind them is not its work."""
 
 WELL_PAST = 2
-"""Distinct later steps of the peers: the one in flight, and one that needs every rank."""
+"""Later steps of the peers: the one in flight, and one that needs every rank."""
 
 FAR_PAST = 5
-"""Distinct later steps after which not even a later failure of the job belongs to the error."""
+"""Later steps, printed or not, after which no later failure of the job belongs to the error."""
+
+
+ONE_CLOCK = 30.0
+"""Seconds within which all ranks print a step, if their clocks agree."""
 
 
 @dataclass(slots=True)
@@ -98,8 +104,8 @@ class Progress:
 
         Args:
             event: The event.
-            by: ``rank`` asks the rank's own progress where any of it is known, else whether the
-                job's went on well past the event; ``job`` asks any.
+            by: ``rank`` asks the rank's own progress where any of it is known, else, also for an
+                event of a host, whether the job's went on well past it; ``job`` asks any.
 
         Returns:
             None where no progress is known or nothing tells which came first.
@@ -107,7 +113,8 @@ class Progress:
         if any(self._follows(end, event) for end in self._successes):
             return True
         own = [mark for mark in self.marks if mark.rank == event.rank]
-        of_one = (by == "rank" and event.rank is not None) or event.name in KILLS
+        somewhere = event.rank is not None or event.host is not None
+        of_one = (by == "rank" and somewhere) or event.name in KILLS
         marks = own if of_one and event.rank is not None and own else self.marks
         later = [mark for mark in marks if mark.attempt >= event.attempt]
         answers = [self._follows(mark, event) for mark in later]
@@ -122,13 +129,14 @@ class Progress:
         """Return whether the progress of others shows that an event of one rank was overcome."""
         if any(mark.attempt > event.attempt for mark in following):
             return True
-        steps = {mark.step for mark in following if mark.step is not None}
+        steps = [mark.step for mark in following if mark.step is not None]
+        passed = max(steps) - min(steps) + 1 if steps else 0
         records: dict[tuple[str, int | None], int] = {}
         for mark in following:
             if mark.step is None:
                 writer = mark.file, mark.rank
                 records[writer] = records.get(writer, 0) + 1
-        count = max(len(steps), *records.values(), 0)
+        count = max(passed, *records.values(), 0)
         if count >= FAR_PAST:
             return True
         return count >= WELL_PAST and event.attempt not in self._failed
@@ -220,28 +228,52 @@ def _writer(points: Points) -> tuple[str, int | None, str | None, int]:
 def _series_marks(
     points: Points, attempts: Attempts, clocks: Clocks, clock: Clock
 ) -> Iterator[Mark]:
-    """Yield the last marks of each attempt; the last one holds its highest step."""
+    """Yield the marks of the highest steps of each attempt, or of the last records, in order.
+
+    Several ranks may print a step, with clocks of their own or one rank's log behind the other's:
+    its first line counts, so that no error is history that may have come later, and of stamps the
+    earliest, or none where they cannot be of one clock.
+    """
     numbered = any(step == step for step in points.steps)
-    marks: dict[int, list[Mark]] = {}
-    for step, time, line in zip(points.steps, points.times, points.lines, strict=True):
+    # What one process prints from its start to its highest step is told by the end of it.
+    one = points.rank is not None and points.file not in attempts.starts
+    whole = not one or max(points.steps, default=0.0) not in points.steps[-1:]
+    marks: dict[int, dict[float, Mark]] = {}
+    ends: dict[int, int] = {}
+    columns = reversed(points.steps), reversed(points.times), reversed(points.lines)
+    for step, time, line in zip(*columns, strict=True):
         if numbered and step != step:
             continue
         attempt = attempts.at(points.file, line, points.attempt)
-        known = marks.setdefault(attempt, [])
-        mark = Mark(points.file, points.rank, attempt, line, None, time=time, clock=clock)
-        if numbered:
-            mark.step = step
-        if known:
-            mark.line = max(line, known[-1].line)
-            highest = known[-1].step
-            if highest is not None and step < highest:
-                mark.step, mark.time = highest, known[-1].time
-        known.append(mark)
-        del known[:-FAR_PAST]
-    for known in marks.values():
-        for mark in known:
+        known = marks.setdefault(attempt, {})
+        ends[attempt] = max(line, ends.get(attempt, line))
+        number = step if numbered else line
+        mark = known.get(number)
+        if mark is not None:
+            mark.line = min(line, mark.line)
+            mark.time = _agreed(mark.time, time)
+        elif len(known) == FAR_PAST and not whole:
+            break
+        elif len(known) < FAR_PAST or number > min(known):
+            mark = Mark(points.file, points.rank, attempt, line, None, clock=clock)
+            mark.step = step if numbered else None
+            mark.time = _agreed(None, time)
+            known[number] = mark
+            if len(known) > FAR_PAST:
+                del known[min(known)]
+    for attempt, known in marks.items():
+        known[max(known)].line = ends[attempt]
+        for number in sorted(known):
+            mark = known[number]
             mark.instant = clocks.instant(mark.time, mark.clock, host=points.host, file=points.file)
             yield mark
+
+
+def _agreed(known: float | None, found: float) -> float | None:
+    """Return the earlier of two stamps of a step, NaN from where on they differ too much."""
+    if found != found or known is None:
+        return known if found != found else found
+    return min(known, found) if abs(known - found) <= ONE_CLOCK else math.nan
 
 
 def _later(known: Instant | None, found: Instant | None) -> Instant | None:

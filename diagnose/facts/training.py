@@ -18,7 +18,23 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from diagnose.facts import checkpoints, collectives, comparison, waiting
+from diagnose.facts import (
+    call_sites,
+    checkpoints,
+    collectives,
+    comparison,
+    differences,
+    ended_workers,
+    endpoints,
+    exits,
+    fingerprints,
+    nccl_calls,
+    settings,
+    stacks,
+    variable_values,
+    variables,
+    waiting,
+)
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
 from diagnose.facts.points import Point, derived_event, runs_of, whole
@@ -34,6 +50,16 @@ DERIVED = (
     *checkpoints.EVENTS,
     *collectives.EVENTS,
     *comparison.EVENTS,
+    *call_sites.EVENTS,
+    *differences.EVENTS,
+    *endpoints.EVENTS,
+    *ended_workers.EVENTS,
+    *exits.EVENTS,
+    *fingerprints.EVENTS,
+    *nccl_calls.EVENTS,
+    *stacks.EVENTS,
+    *variable_values.EVENTS,
+    *variables.EVENTS,
     *waiting.EVENTS,
 )
 
@@ -96,6 +122,8 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
         by_file: What the stamps of each file are measured against.
     """
     reading.points.extend(data_shares(reading.points))
+    nccl = settings.versions(reading.events)["nccl"]
+    nccl_calls.count_repeats(reading.events)
     found = [
         *checkpoints.saves(reading, clocks),
         *checkpoints.gaps(reading),
@@ -104,8 +132,17 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
         *jumps(reading, attempts, by_file),
         *scale_falls(reading, attempts, by_file),
         *bubbles(reading),
-        *collectives.derive(reading.events),
         *comparison.derive(reading.events),
+        *call_sites.derive(reading.events),
+        *differences.derive(reading.events),
+        *endpoints.derive(reading.events),
+        *ended_workers.derive(reading.events),
+        *exits.derive(reading.events, clocks),
+        *fingerprints.derive(reading.events),
+        *nccl_calls.derive(reading.events),
+        *variables.names(reading.events, nccl),
+        *variable_values.values(reading.events, nccl),
+        *stacks.derive(reading.events),
     ]
     for event in found:
         event.attempt = attempts.at(event.file, event.line, event.attempt)

@@ -14,12 +14,16 @@ from collections.abc import Iterable, Iterator
 
 from diagnose.facts.job import JobModel
 from diagnose.facts.progress import Progress
+from diagnose.facts.stacks import is_print_out
 from diagnose.model.event import Event, Nature
 from diagnose.model.reading import Reading
 
 EVENTS = ("job.silent_rank",)
 
 TIMEOUTS = frozenset({"c10d.watchdog_timeout", "c10d.store_timeout", "c10d.monitored_barrier"})
+
+OWN_TIMEOUTS = frozenset({"c10d.watchdog_timeout", "c10d.dump_signal_sent"})
+"""What a rank prints that waited itself; who only observes a dump signal may not have."""
 
 FEWEST_WAITING = 3
 """Ranks that must have timed out before one that has not is odd."""
@@ -52,8 +56,9 @@ def mark_open_work(events: Iterable[Event], progress: Progress, world_size: int 
 
 def silent_ranks(reading: Reading, job: JobModel) -> Iterator[Event]:
     """Yield the ranks without stamps and without a timeout, at the last line of their logs."""
-    timed_out = {event.rank for event in reading.events if event.name == "c10d.watchdog_timeout"}
+    timed_out = {event.rank for event in reading.events if event.name in OWN_TIMEOUTS}
     timed_out.discard(None)
+    dumps = {event.file for event in reading.events if is_print_out(event)}
     if len(timed_out) < FEWEST_WAITING:
         return
     found = [
@@ -61,6 +66,7 @@ def silent_ranks(reading: Reading, job: JobModel) -> Iterator[Event]:
         for source in reading.sources
         if source.rank is not None
         and source.lines > 0
+        and source.name not in dumps
         and source.rank not in timed_out
         and not job.ends.get(source.rank)
     ]

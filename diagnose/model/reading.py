@@ -18,9 +18,11 @@ class SourceSummary:
         local_rank: Rank on its host, likewise.
         host: Host, likewise.
         attempt: Restart count, likewise.
+        speakers: Global ranks that the prefixes of its lines state, where it holds several, with
+            the stamp of the last line of each, None where it has none.
         first_time: Stamp near the first line, seconds as in ``Line.time``.
         last_time: Stamp near the last line.
-        clock: What both are measured against.
+        clock: What they are measured against; where only one has a year, that one.
     """
 
     name: str
@@ -30,6 +32,7 @@ class SourceSummary:
     local_rank: int | None = None
     host: str | None = None
     attempt: int = 0
+    speakers: dict[int, float | None] = field(default_factory=dict)
     first_time: float | None = None
     last_time: float | None = None
     clock: Clock = Clock.NONE

@@ -195,6 +195,13 @@ class Document(Protocol):
     def name(self) -> str:
         """Name of the source."""
 
+    @property
+    def data(self) -> bytes:
+        """The bytes, unpacked."""
+
+    def at(self, text: str) -> Line:
+        """Return a first line with a text of the parser's, for files that have no lines."""
+
     def lines(self) -> Iterator[Line]:
         """Return the lines from the first to the last; prefixes are not taken off."""
 
@@ -217,6 +224,8 @@ class FileParser:
         read: Turns the file into events and measurements.
         emits: Event and metric names it may give.
         sample: A small file.
+        alone: The file is one record and no log. It may be binary, no other parser sees it, its
+            lines are not counted, and ``read`` raises ``Unreadable`` where it is to be skipped.
     """
 
     name: str
@@ -225,6 +234,7 @@ class FileParser:
     read: Callable[[Document], Iterable[Record]]
     emits: tuple[str, ...]
     sample: str
+    alone: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

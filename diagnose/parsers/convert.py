@@ -1,6 +1,7 @@
 """Converters from the text of a captured group to a value in base units."""
 
 import re
+from collections.abc import Iterable
 
 SIZES = {
     "": 1, "b": 1, "bytes": 1,
@@ -120,3 +121,20 @@ def network_reason(text: str) -> str:
         if words in lower:
             return reason
     return "other"
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Return whole numbers as ``0-7,12``, so that thousands of ranks stay one short text."""
+    found: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in found)
+
+
+def numbers_in(text: str) -> list[int]:
+    """Return the numbers that ``spans`` wrote."""
+    pairs = (part.partition("-") for part in text.split(",") if part)
+    return [n for low, _, high in pairs for n in range(int(low), int(high or low) + 1)]

@@ -12,7 +12,10 @@
 ``shm.no_space``, ``os.disk_full``
     ENOSPC under ``/dev/shm`` is shared memory, anywhere else a disk or a quota.
 ``os.io_error``
-    EIO, ENOTCONN, ESHUTDOWN, ESTALE, EREMOTEIO or EROFS with ``errno`` and ``path``.
+    EIO, ENOTCONN, ESHUTDOWN, ESTALE, EREMOTEIO or EROFS with ``errno`` and ``path``; ETIMEDOUT only
+    with a path, for sockets time out as well. Shells print no number.
+``dataloader.oversubscribed``
+    More ``workers`` than processors (``suggested``); it slows only a job that waits for data.
 ``os.limit``
     ``limit``: open-files, processes, address-space, locked-memory, memory or maps.
 
@@ -29,12 +32,14 @@ from diagnose.parsers.convert import seconds
 _TORCH = "PyTorch 1.x to 2.14"
 _ERRNO_NAMES = {
     5: "EIO", 28: "ENOSPC", 30: "EROFS", 107: "ENOTCONN", 108: "ESHUTDOWN", 116: "ESTALE",
-    121: "EREMOTEIO", 122: "EDQUOT",
+    110: "ETIMEDOUT", 121: "EREMOTEIO", 122: "EDQUOT",
 }  # fmt: skip
 
 
 def _complete_loader(event: Event, line: Line) -> Event:
     fields = event.fields
+    if event.name == "dataloader.oversubscribed":
+        event.nature = Nature.MEASUREMENT
     if event.name == "dataloader.worker_died":
         for name in ("worker_pid", "signal", "exit_code"):
             fields[name] = fields.get(name)
@@ -56,6 +61,8 @@ def _torch(event: str, regex: str, source: str, sample: str, **constants: str) -
             "timeout": seconds,
             "worker": int,
             "errno": int,
+            "workers": int,
+            "suggested": int,
         },
         constants=constants,
     )
@@ -78,6 +85,9 @@ DATALOADER = LineParser(
                "torch/csrc/DataLoader.cpp", "ERROR: Unexpected segmentation fault encountered in worker."),
         _torch("dataloader.worker_died", r"Pin memory thread exited unexpectedly",
                "torch/utils/data/dataloader.py", "RuntimeError: Pin memory thread exited unexpectedly", worker="pin-memory"),
+        _torch("dataloader.oversubscribed", r"This DataLoader will create (?P<workers>\d+) worker processes in total\. Our suggested max number of worker in current system is (?P<suggested>\d+)",
+               "torch/utils/data/dataloader.py, _check_worker_number_rationality",
+               "UserWarning: This DataLoader will create 64 worker processes in total. Our suggested max number of worker in current system is 8, which is smaller than what this DataLoader is going to create."),
         _torch("dataloader.timeout", r"DataLoader timed out after (?P<timeout>[\d.]+ ?s(?:econds)?)",
                "torch/utils/data/dataloader.py", "RuntimeError: DataLoader timed out after 120 seconds"),
         _torch("dataloader.worker_error", r"Caught (?P<type>\w+) in (?:DataLoader worker process (?P<worker>\d+)|pin memory thread for device (?P<device>\d+))",
@@ -180,8 +190,14 @@ FILES = LineParser(
               "coreutils and shells", "cp: error writing '/scratch/a.tar': No space left on device", errno=28),
         _file("os.io_error", rf"\[Errno (?P<errno>5|30|107|108|116|121)\] (?P<message>[A-Z][\w /-]+){_QUOTED}",
               "errno EIO, EROFS, ENOTCONN, ESHUTDOWN, ESTALE and EREMOTEIO as CPython prints them", "OSError: [Errno 116] Stale file handle: '/mnt/data/a.bin'"),
+        _file("os.io_error", r"\[Errno (?P<errno>110)\] (?P<message>Connection timed out): ['\"](?P<path>/[^'\"]+)['\"]",
+              "errno ETIMEDOUT of a file, from a network file system, as CPython prints it", "OSError: [Errno 110] Connection timed out: '/mnt/data/a.bin'"),
+        _file("os.io_error", r"^(?P<program>\S*(?:ls|df|stat|cp|cat|tar|mv|rsync|mkdir|rm|bash|cd)): (?:.{0,200} )?'?(?P<path>/[^':]*)'?: (?P<message>Input/output error|Stale file handle|Transport endpoint is not connected|Read-only file system|Remote I/O error)$",
+              "coreutils and shells", "ls: cannot access '/mnt/s3': Transport endpoint is not connected"),
         _file("os.io_error", r"(?P<message>Input/output error|Stale file handle|Transport endpoint is not connected|Read-only file system|Remote I/O error) \((?:os error )?(?P<errno>5|30|107|116|121)\)",
               "the same as Rust and C++ print them", "IoError: Input/output error (os error 5)"),
+        _file("os.no_socket_folder", r"torch_shm_manager at .{1,200}: (?P<message>could not generate a random directory for manager socket)",
+              f"{_TORCH}, torch/lib/libshm", 'RuntimeError: torch_shm_manager at "/opt/venv/bin/torch_shm_manager": could not generate a random directory for manager socket'),
         _file("os.write_failed", r"PytorchStreamWriter failed writing file (?P<record>[^:]+): (?P<message>file write failed)|unexpected pos \d+ vs \d+",
               f"{_TORCH}, caffe2/serialize/inline_container.cc", "RuntimeError: [enforce fail at inline_container.cc:595] . PytorchStreamWriter failed writing file data/17: file write failed"),
     ),

@@ -3,23 +3,21 @@
 ::
 
     slurmstepd: error: *** STEP 77121.0 ON node-07 CANCELLED AT 2026-09-14T04:48:45 DUE TO TIME LIMIT ***
-    srun: error: node-07: task 3: Exited with exit code 1
     slurmstepd: error: Detected 1 oom_kill event in StepId=77121.0. Some of the step tasks have been OOM Killed.
 
     77121      pretrain   gpu   llm   512   OUT_OF_ME+   0:125
 
 ``slurm.job_state`` is a line of ``sacct``, ``squeue`` or ``scontrol`` with its ``state`` in full.
 ``slurm.cancelled`` has ``reason``: time-limit, preemption, node-failure, requeue, task-failure, user
-(a signal or ``scancel``, often of somebody who saw it fail), else other. Task numbers are global and equal ranks where one task runs a
-GPU; ``tasks`` keeps the text, ``task`` is set where it is a single one. The first task that exits is
-the best hint; later ones are consequences. Containers exit with 128 + signal.
+(a signal or ``scancel``, often of somebody who saw it fail), else other. Ends of single tasks are
+``launcher.exit``. Containers exit with 128 + signal.
 
 *Empty*: the scheduler ended nothing. *Cut off*: a line cut short is not recognised.
 """
 
-from diagnose.model.event import Event, Line, Nature, Value
+from diagnose.model.event import Event, Line, Nature
 from diagnose.parsers.base import LineParser, Pattern
-from diagnose.parsers.convert import short_host
+from diagnose.parsers.convert import short_host, signal_of_exit
 
 _SLURM = "Slurm 20.02 to 26.11"
 
@@ -36,13 +34,6 @@ _STATES = (
     "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "REQUEUED",
 )  # fmt: skip
 _FINE_STATES = ("COMPLETED", "RUNNING", "PENDING")
-_SIGNALS = {
-    "Killed": 9, "Terminated": 15, "Aborted": 6, "Segmentation fault": 11, "Bus error": 7,
-    "Floating point exception": 8, "Illegal instruction": 4, "Interrupt": 2, "Hangup": 1,
-    "User defined signal 1": 10, "User defined signal 2": 12,
-}  # fmt: skip
-
-
 _STATE = "COMPLETED|RUNNING|PENDING|FAILED|CANCELLED|TIMEOUT|DEADLINE|PREEMPTED|OUT_OF_MEM?O?R?Y?|NODE_FAIL|BOOT_FAIL|REQUEUED"
 """In full or as wide as a column of sacct, ten characters with the plus sign."""
 
@@ -67,25 +58,10 @@ def _complete(event: Event, line: Line) -> Event:
             event.nature = Nature.MEASUREMENT
         elif known in ("CANCELLED", "FAILED"):
             event.nature = Nature.EFFECT
-    elif event.name == "slurm.task_exit":
-        fields.update(_task_exit(fields))
-        # What ended the others with SIGTERM stands elsewhere.
-        event.nature = Nature.EFFECT if fields["signal"] == _SIGNALS["Terminated"] else Nature.ERROR
     elif event.name == "k8s.container_terminated":
         code = fields.get("exit_code")
-        fields["signal"] = code - 128 if isinstance(code, int) and code > 128 else None
+        fields["signal"] = signal_of_exit(code) if isinstance(code, int) else None
     return event
-
-
-def _task_exit(fields: dict[str, Value]) -> dict[str, Value]:
-    tasks = str(fields["tasks"])
-    what = str(fields["what"])
-    return {
-        "task": int(tasks) if tasks.isdigit() else None,
-        "code": fields.get("code"),
-        "signal": next((_SIGNALS[words] for words in _SIGNALS if what.startswith(words)), None),
-        "out_of_memory": what == "Out Of Memory",
-    }
 
 
 def _slurm(
@@ -104,7 +80,7 @@ def _slurm(
 
 SLURM = LineParser(
     name="slurm",
-    title="Slurm: cancelled steps, node failures, out of memory, task exits",
+    title="Slurm: cancelled steps, node failures, out of memory",
     patterns=(
         _slurm("slurm.cancelled", r"\*\*\* (?P<kind>JOB|STEP) (?P<id>[\d.+]+) ON (?P<host>\S+) CANCELLED AT (?P<at>\S+)(?: DUE (?:TO|to) (?P<why>[^*]{1,120}))? \*\*\*",
                Nature.ERROR, "src/slurmd/slurmstepd/req.c",
@@ -130,8 +106,6 @@ SLURM = LineParser(
         _slurm("slurm.oom_kill", r"(?:StepId=|[Ss]tep |Job )(?P<job>\d+)(?:\.(?P<step>\w+))? exceeded (?:job |step )?memory limit",
                Nature.ERROR, "src/interfaces/jobacct_gather.c",
                "slurmstepd: error: StepId=77121.0 exceeded memory limit (966367641600 > 943718400000), being killed"),
-        _slurm("slurm.task_exit", r"srun: error: (?P<host>[^:\s]+): tasks? (?P<tasks>[\d,\[\]-]+): (?P<what>Exited with exit code (?P<code>\d+)|Out Of Memory|[A-Z][a-z][\w ]{0,40}?)(?: \(core dumped\))?$",
-               Nature.ERROR, "src/srun/libsrun/launch.c", "srun: error: node-07: task 3: Exited with exit code 1"),
         _slurm("slurm.step_aborted", r"srun: Job step aborted|srun: Force Terminated (?:StepId=|job step )(?P<job>\d+)|Timed out waiting for job step to complete",
                Nature.TEARDOWN, "src/srun/libsrun/launch.c",
                "srun: Job step aborted: Waiting up to 32 seconds for job step to finish."),

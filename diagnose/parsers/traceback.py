@@ -29,10 +29,10 @@ from dataclasses import dataclass, field
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import BlockParser, LineParser, Note, Pattern, make_event
+from diagnose.parsers.python_error import MESSAGE_LIMIT, error_details, error_nature
 
 HEADER = "Traceback (most recent call last)"
-MESSAGE_LIMIT = 500
-FRAME_LIMIT = 12
+FRAME_LIMIT = 30
 
 _TYPE = r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|ExceptionGroup))"
 _OTHER_TYPES = (
@@ -42,49 +42,11 @@ _OTHER_TYPES = (
     r"|BrokenProcessPool|UnidentifiedImage))"
 )
 
-EFFECTS = frozenset(
-    {
-        "ActorDiedError", "ActorUnavailableError", "BrokenPipeError", "BrokenProcessPool",
-        "ChildFailedError", "ConnectionAbortedError", "ConnectionResetError", "DistBackendError",
-        "DistNetworkError", "DistStoreError", "EngineDeadError", "HorovodInternalError",
-        "ProcessExitedException", "ProcessRaisedException", "RayActorError",
-        "RendezvousClosedError", "RendezvousGracefulExitError", "SignalException",
-        "WorkerCrashedError",
-    }
-)  # fmt: skip
-"""Classes that report the end of another process or of the connection to it."""
-
-TEARDOWNS = frozenset({"KeyboardInterrupt", "SystemExit", "CancelledError"})
-
-_EFFECT_MESSAGES = LazyPattern(
-    r"NCCL communicator was aborted|[Cc]onnection (?:closed|reset) by (?:remote )?peer|Broken pipe"
-    r"|ncclRemoteError|Watchdog caught collective|cannot schedule new futures"
-    r"|Engine core initialization failed|RPC call to \w+ timed out|can only test a child process"
-)
-_LAUNCHERS = LazyPattern(r"torchrun|torch\.distributed|deepspeed|accelerate|python|srun|mpirun")
 _PLAIN_HEAD = LazyPattern(r"(?:[\s\d:.,/TZ+|-]|\[[^\]]*\]|\([^)]*\))*$")
 _ERROR_HEAD = LazyPattern(r"\b(?:ERROR|CRITICAL|FATAL|Exception|E)\b")
 _MILD_HEAD = LazyPattern(r"\b(?:DEBUG|INFO|WARN(?:ING)?)\b|\b[Rr]etry")
-_ERRNO = LazyPattern(r"\[Errno (\d+)\]|\(os error (\d+)\)|error: [A-Z][a-z ]+ \((\d+)\)")
-_PATH = LazyPattern(r"'(/[^']*|[^']*[/.][^']*)'|\"(/[^\"]*)\"")
-_MODULE = LazyPattern(r"No module named '?([\w.]+)'?")
 _NOT_PYTHON = LazyPattern(r"\b(?:LustreError|LNetError): ")
 """Kernel lines that begin like the name of a class."""
-_CAUGHT = LazyPattern(r"Caught (\w+) in ")
-
-
-def error_nature(kind: str | None, message: str) -> Nature:
-    """Return what kind of statement an exception of a class makes."""
-    name = (kind or "").rpartition(".")[2]
-    if name in TEARDOWNS:
-        return Nature.TEARDOWN
-    if name == "CalledProcessError":
-        return Nature.EFFECT if _LAUNCHERS.search(message) else Nature.ERROR
-    if name in EFFECTS or (name == "EOFError" and not message):
-        return Nature.EFFECT
-    return Nature.EFFECT if _EFFECT_MESSAGES.search(message) else Nature.ERROR
-
-
 def _complete(event: Event, line: Line) -> Event | None:
     kind = event.fields.get("type")
     if not isinstance(kind, str):
@@ -93,7 +55,7 @@ def _complete(event: Event, line: Line) -> Event | None:
     if (found and not _is_error_head(head)) or _NOT_PYTHON.search(line.text):
         return None
     message = str(event.fields.get("message") or "")[:MESSAGE_LIMIT].strip()
-    event.fields = {"type": kind, **_details(message), **_given(event)}
+    event.fields = {"type": kind, **error_details(message), **_given(event)}
     event.fields["message"] = message
     event.nature = error_nature(kind, message)
     return event
@@ -108,20 +70,6 @@ def _is_error_head(head: str) -> bool:
 
 def _given(event: Event) -> dict[str, Value]:
     return {name: value for name, value in event.fields.items() if value is not None}
-
-
-def _details(message: str) -> dict[str, Value]:
-    errno = _ERRNO.search(message)
-    path = _PATH.search(message) if errno else None
-    module = _MODULE.search(message)
-    caught = _CAUGHT.search(message)
-    return {
-        "message": message,
-        "errno": int(next(filter(None, errno.groups()))) if errno else None,
-        "path": next(filter(None, path.groups())) if path else None,
-        "module": module[1] if module else None,
-        "caught": caught[1] if caught else None,
-    }
 
 
 ERROR_LINES = LineParser(
@@ -267,7 +215,7 @@ def _event(blocks: list[_Block], first: Line) -> Event:
         origin.summary or first,
         {
             "type": origin.type,
-            **_details(message),
+            **error_details(message),
             "source_file": path,
             "function": function,
             "source_line": origin.source_line,

@@ -102,3 +102,26 @@ def test_a_second_pass_changes_nothing():
         for one in records.events:
             one.attempt = attempts.at(one.file, one.line, one.attempt)
     assert [one.attempt for one in records.events] == [0, 1]
+
+
+def concatenated(*processes):
+    """Init lines of ranks whose logs stand one behind the other, ten lines a process."""
+    return [
+        init(rank, 2, 10 * at + 1, host="node-01", pid=pid, gpu=f"0000:{rank}b:00.0")
+        for at, (rank, pid) in enumerate(processes)
+    ]
+
+
+def test_logs_one_behind_the_other_count_their_attempts_each():
+    attempts = find_attempts(reading(*concatenated((0, 7), (0, 17), (1, 8), (1, 18)), restart(90)))
+    assert [attempts.at("a.log", line) for line in (5, 15, 25, 35, 90, 95)] == [0, 1, 0, 1, 0, 1]
+    assert attempts.total == 2
+    assert len(attempts.longest("a.log")) == 1
+
+
+def test_a_host_that_joined_at_a_restart_was_not_there_before():
+    old = concatenated((0, 7), (0, 17), (0, 27))
+    new = [init(1, 2, line, host="node-09", pid=pid, gpu="0000:1b:00.0")
+           for line, pid in ((12, 50), (22, 60))]  # fmt: skip
+    attempts = find_attempts(reading(*old, *new))
+    assert [attempts.at("a.log", line) for line in (5, 15, 25)] == [0, 1, 2]

@@ -5,7 +5,7 @@ import pytest
 from diagnose.facts.clock import Clocks, Domain, estimate_offsets
 from diagnose.model.event import Clock
 
-from .build import event, reading
+from .build import event, points, reading
 
 
 def at(text, year=2026):
@@ -35,6 +35,24 @@ def test_yearless_stamp_on_the_other_side_of_new_year(stamp, dated, year):
     one = yearless(stamp)
     clocks = Clocks(reading(one, event(time=at(dated))))
     assert clocks.iso(one.time, one.clock).startswith(str(year))
+
+
+def test_the_steps_of_a_file_tell_the_year_of_its_other_stamps():
+    one = yearless("03-01 12:10:00")
+    steps = points("loss", [2.1, 2.0], times=[at("03-01 12:00:00"), at("03-01 12:00:05")])
+    clocks = Clocks(reading(one, steps))
+    assert clocks.iso(one.time, one.clock) == "2026-03-01T12:10:00"
+
+
+@pytest.mark.parametrize("of_file", [Clock.YEARLESS, Clock.LOCAL])
+def test_a_stamp_shows_itself_whether_it_has_a_year(of_file):
+    one = yearless("03-01 12:10:00")
+    steps = points("loss", [2.1], times=[at("03-01 12:00:00")])
+    clocks = Clocks(reading(one, steps))
+    step, late = (
+        clocks.instant(time, of_file, host=None, file="a.log") for time in (steps.times[0], one.time)
+    )
+    assert clocks.difference(step, late) == (600.0, 0.0)
 
 
 def test_one_odd_date_does_not_set_the_year():
@@ -99,3 +117,26 @@ def test_offsets_are_medians_against_the_clock_seen_most():
     assert offsets[b].sigma < 1
     assert offsets[c].seconds == -5
     assert estimate_offsets([{a: 1.0}]) == {}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "error"),
+    [
+        ("03-01 12:00:08", "03-01 12:00:09", 0.0),
+        ("03-01 12:00:08", "03-01 12:00:08.500", 1.0),
+        ("03-01 12:00:08.250", "03-01 12:00:08.500", 0.0),
+    ],
+    ids=["both whole", "one whole", "none whole"],
+)
+def test_a_stamp_of_whole_seconds_beside_a_finer_one_of_its_file(first, second, error):
+    assert seconds(yearless(first), yearless(second))[1] == error
+
+
+def test_a_wait_dated_back_from_a_whole_second_keeps_its_error():
+    waits = [
+        yearless("03-01 12:10:00", fields={"lasted": lasted}, line=line)
+        for line, lasted in ((1, 600.06), (2, 600.01))
+    ]
+    clocks = Clocks(reading(*waits))
+    apart, error = clocks.difference(*(clocks.of(wait, onset=True) for wait in waits))
+    assert (round(apart, 2), error) == (0.05, 1.0)

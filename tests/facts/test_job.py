@@ -128,6 +128,51 @@ def test_gpu_that_is_no_address_has_no_rank():
     assert build(reading(*world())).job.rank_of_gpu("node-01", "MIG:x:y") is None
 
 
+def row(index, gpu, **more):
+    fields = {"index": index}
+    return event(
+        "nvidia_smi.gpu", Nature.MEASUREMENT, host="node-01", gpu=gpu, fields=fields, **more
+    )
+
+
+def workers(count):
+    return [event(rank=i, host="node-01", local_rank=i, line=i + 1) for i in range(count)]
+
+
+def test_the_table_of_nvidia_smi_joins_an_address_to_a_rank():
+    table = [row(0, "0000:1b:00.0", line=8), row(1, "0000:5d:00.0", line=9)]
+    job = build(reading(*workers(2), *table)).job
+    assert job.rank_of_gpu("node-01", "0000:5D:00") == 1
+    assert job.rank_of_gpu("node-02", "0000:5d:00.0") is None
+
+
+def test_a_counted_gpu_gets_the_address_that_the_table_gives_it():
+    table = [row(0, "0000:1b:00.0", line=8), row(1, "0000:5d:00.0", line=9)]
+    known = event("dcgm.finding", host="node-01", gpu="1", line=10)
+    other = event("dcgm.finding", host="node-02", gpu="1", line=11)
+    build(reading(*table, known, other))
+    assert (known.gpu, other.gpu) == ("0000:5d:00.0", "1")
+
+
+def test_a_counted_gpu_gets_the_address_that_nccl_gives_it():
+    known = event("dcgm.finding", host="node-02", gpu="1", line=10)
+    build(reading(*world(), known))
+    assert known.gpu == "0000:2b:00.0"
+
+
+def test_a_process_id_of_the_host_is_no_rank_of_another_gpu():
+    same = event("kernel.xid", host="node-01", pid=101, gpu="0000:2b:00.0", line=10)
+    other = event("kernel.xid", host="node-01", pid=101, gpu="0000:9a:00.0", line=11)
+    build(reading(*world(), same, other))
+    assert (same.rank, other.rank) == (1, None)
+
+
+def test_local_ranks_are_no_indexes_where_the_job_does_not_use_all_gpus():
+    table = [row(0, "0000:1b:00.0", line=8), row(1, "0000:5d:00.0", line=9)]
+    job = build(reading(*workers(1), *table)).job
+    assert job.rank_of_gpu("node-01", "0000:1b:00.0") is None
+
+
 def test_a_rank_that_only_the_launcher_names_has_no_logs():
     failed = event("torchrun.worker_failed", rank=3, host="node-01", local_rank=3)
     job = build(

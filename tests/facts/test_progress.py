@@ -9,6 +9,8 @@ from diagnose.model.event import Nature
 
 from .build import event, points, reading
 
+NOON = 1_772_366_400.0
+
 
 def peers_after(count, first=34, line=10):
     """Steps that a peer prints below an error of rank 11 in one file."""
@@ -21,7 +23,9 @@ def peers_after(count, first=34, line=10):
     ("steps", "ends_in_error", "cleared"),
     [(1, False, False), (1, True, False), (2, False, True), (2, True, False), (9, True, True)],
 )
-@pytest.mark.parametrize("guilty", [{"rank": 11}, {"name": "kernel.oom_kill"}])
+@pytest.mark.parametrize(
+    "guilty", [{"rank": 11}, {"name": "kernel.oom_kill"}, {"name": "kernel.xid", "host": "node-07"}]
+)
 def test_peers_clear_a_rank_only_well_past_its_error(guilty, steps, ends_in_error, cleared):
     failed = event(**{"name": "python.error_line", "line": 3, **guilty})
     torn = [event("c10d.nccl_error", line=90, rank=3)] if ends_in_error else []
@@ -35,6 +39,44 @@ def test_ranks_that_print_the_same_step_are_one_step():
         points("loss", [3.0], first=34, rank=rank, lines=[10 + rank]) for rank in (1, 2, 3, 4, 5, 6)
     ]
     assert build(reading(failed, *peers)).progress_after(failed) is not True
+
+
+@pytest.mark.parametrize(
+    ("order", "cleared"),
+    [("step by step", True), ("rank behind rank", True), ("one step", False)],
+)
+def test_ranks_that_do_not_say_who_they_are_are_counted_by_their_steps(order, cleared):
+    failed = event("python.error_line", line=3, rank=11)
+    steps = range(34, 35 if order == "one step" else 44)
+    printed = [step for step in steps for _ in range(8)]
+    if order == "rank behind rank":
+        printed = [step for _ in range(8) for step in steps]
+    lines = range(10, 10 + len(printed))
+    everybody = points("loss", [3.0] * len(printed), steps=printed, lines=lines)
+    assert (build(reading(failed, everybody)).progress_after(failed) is True) == cleared
+
+
+@pytest.mark.parametrize(("apart", "cleared"), [(50, True), (1, False)])
+def test_steps_that_are_not_printed_count_too(apart, cleared):
+    failed = event("python.error_line", line=3, rank=11)
+    torn = event("c10d.nccl_error", line=90, rank=3)
+    peers = points("loss", [3.0] * 2, steps=[1150, 1150 + apart], rank=3, lines=[10, 11])
+    assert (build(reading(failed, peers, torn)).progress_after(failed) is True) == cleared
+
+
+@pytest.mark.parametrize(
+    ("file", "cleared"), [("a.log", True), ("b.log", False)], ids=["by its line", "not by stamps"]
+)
+def test_stamps_of_a_step_that_are_hours_apart_tell_nothing(file, cleared):
+    failed = event("python.error_line", file=file, line=3, rank=11, host="node-02", time=NOON)
+    times = [NOON + zone + step for step in range(6) for zone in (5 * 3600, 0, -7 * 3600)]
+    everybody = points(
+        "loss", [3.0] * 18, steps=[step for step in range(34, 40) for _ in range(3)],
+        times=times, lines=range(10, 28), file="a.log",
+    )  # fmt: skip
+    dated = event("train.start", Nature.SETTING, file="a.log", time=NOON - 90)
+    case = build(reading(failed, everybody, dated))
+    assert (case.progress_after(failed) is True) == cleared
 
 
 def test_one_step_of_its_own_clears_a_rank():

@@ -79,3 +79,18 @@ def test_a_log_with_stamps_is_judged_by_them():
     sources = logs(3, clock=Clock.LOCAL)
     sources[0].last_time = 1_772_366_400.0
     assert build(reading(*timeouts(0, 1, 2), sources=sources)).named("job.silent_rank") == []
+
+
+@pytest.mark.parametrize(("tool", "silent"), [("py-spy", []), ("faulthandler", [3])])
+def test_the_print_out_of_a_tool_is_no_log_of_a_rank(tool, silent):
+    fields = dict.fromkeys(("fault", "code", "holder", "command", "state"))
+    fields |= {"tool": tool, "role": "rank", "doing": "loader", "call": "get"}
+    fields |= {"site": "get (queue.py:171)", "way": [], "frames": []}
+    dump = event("stack.dump", Nature.MEASUREMENT, file="r3.log", rank=3, fields=fields)
+    case = build(reading(*timeouts(0, 1, 2), dump, sources=logs(3)))
+    assert [one.rank for one in case.named("job.silent_rank")] == silent
+
+
+def test_a_rank_that_asked_for_dumps_waited_itself():
+    sent = event("c10d.dump_signal_sent", rank=3, file="r3.log", line=2)
+    assert build(reading(*timeouts(0, 1, 2), sent, sources=logs(3))).named("job.silent_rank") == []

@@ -54,30 +54,6 @@ def test_a_batch_job_is_cancelled():
 
 
 @pytest.mark.parametrize(
-    ("what", "code", "signal", "memory", "nature"),
-    [
-        ("Exited with exit code 1", 1, None, False, Nature.ERROR),
-        ("Killed", None, 9, False, Nature.ERROR),
-        ("Terminated", None, 15, False, Nature.EFFECT),
-        ("Aborted (core dumped)", None, 6, False, Nature.ERROR),
-        ("Segmentation fault (core dumped)", None, 11, False, Nature.ERROR),
-        ("Out Of Memory", None, None, True, Nature.ERROR),
-    ],
-)
-def test_exit_of_a_task(what, code, signal, memory, nature):
-    (event,) = read(f"srun: error: node-07: task 3: {what}")
-    fields = event.fields
-    assert (fields["code"], fields["signal"], fields["out_of_memory"]) == (code, signal, memory)
-    assert (fields["task"], event.host, event.nature) == (3, "node-07", nature)
-
-
-def test_several_tasks_and_hosts():
-    (event,) = read("srun: error: node-[07-08]: tasks 0-7: Terminated")
-    assert (event.fields["task"], event.fields["tasks"], event.host) == (None, "0-7", None)
-    assert event.fields["hosts"] == "node-[07-08]"
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "slurmstepd: error: Detected 1 oom_kill event in StepId=77121.0. Some of the step tasks have been OOM Killed.",
@@ -147,3 +123,12 @@ def test_a_probe_that_failed_is_not_yet_a_kill():
     assert [(one.name, one.nature) for one in read(failed)] == [("k8s.probe_failed", Nature.EFFECT)]
     (event,) = read(killed)
     assert (event.fields["container"], event.fields["probe"]) == ("server", "liveness")
+
+
+@pytest.mark.parametrize(
+    ("code", "signal"),
+    [(137, "SIGKILL"), (139, "SIGSEGV"), (143, "SIGTERM"), (1, None), (127, None)],
+)
+def test_a_container_ends_with_128_and_a_signal(code, signal):
+    (event,) = read(f"      Exit Code:    {code}")
+    assert (event.fields["exit_code"], event.fields["signal"]) == (code, signal)

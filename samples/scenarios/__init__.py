@@ -1,0 +1,1 @@
+"""What happened to the jobs of the samples: facts in, a book of what all writers wrote out."""

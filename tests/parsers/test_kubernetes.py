@@ -1,0 +1,75 @@
+import pytest
+from communication import check_table, names, one, read
+
+from diagnose.parsers import kubernetes
+
+
+def test_samples_match_and_patterns_are_safe():
+    check_table(kubernetes)
+
+
+@pytest.mark.parametrize(
+    ("text", "pod", "host"),
+    [
+        ("Node:             node-07/10.0.4.7", None, "node-07"),
+        ("  nodeName: node-07", None, "node-07"),
+        ('    "nodeName": "node-07",', None, "node-07"),
+        ("Node:             node-07.cluster.local/10.0.4.7", None, "node-07"),
+        ("Node:             <none>", None, None),
+        ("  Normal  Scheduled  2m  default-scheduler  Successfully assigned train/worker-3 to node-07", "worker-3", "node-07"),
+        ("worker-3   1/1     Running   0          10m   10.0.4.7   node-07   <none>   <none>", "worker-3", "node-07"),
+        ("worker-3   1/1     Running   2 (5m ago)   10m   10.0.4.7   node-07   <none>           <none>", "worker-3", "node-07"),
+        ("train   worker-3   1/1     Running   0          10m   10.0.4.7   node-07   <none>   <none>", "worker-3", "node-07"),
+    ],
+)  # fmt: skip
+def test_where_pods_run(text, pod, host):
+    event = one(kubernetes, text, "k8s.placed")
+    assert (event.fields.get("pod"), event.host) == (pod, host)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "host"),
+    [
+        ("node-07   NotReady   <none>   90d   v1.29.4", "k8s.node_lost", "node-07"),
+        ("node-07   NotReady,SchedulingDisabled   worker   90d   v1.29.4-gke.100", "k8s.node_lost", "node-07"),
+        ("Taints:             node.kubernetes.io/unreachable:NoExecute", "k8s.node_lost", None),
+        ("                    node.kubernetes.io/not-ready:NoExecute", "k8s.node_lost", None),
+        ("  Ready   Unknown   Mon, 14 Sep 2026 04:48:45 +0000   NodeStatusUnknown   Kubelet stopped posting node status.", "k8s.node_lost", None),
+        ("    reason: DeletionByPodGC", "k8s.node_lost", None),
+        ("node/node-07 cordoned", "k8s.drained", "node-07"),
+        ("node/node-07 drained", "k8s.drained", "node-07"),
+        ("    reason: EvictionByEvictionAPI", "k8s.drained", None),
+        ("    reason: TerminationByKubelet", "k8s.drained", None),
+        ("    Message:  Pod was terminated in response to imminent node shutdown.", "k8s.drained", None),
+        ("worker-3   0/1     Evicted   0          10m   <none>   node-07   <none>   <none>", "k8s.evicted", "node-07"),
+        ("worker-3   0/1     Evicted   0          10m", "k8s.evicted", None),
+        ("worker-3   0/1     Init:ImagePullBackOff   0   10m", "k8s.start_failed", None),
+        ("      Reason:       CreateContainerConfigError", "k8s.start_failed", None),
+    ],
+)  # fmt: skip
+def test_ends_of_pods_and_nodes(text, name, host):
+    assert one(kubernetes, text, name).host == host
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tolerations:     node.kubernetes.io/not-ready:NoExecute op=Exists for 300s",
+        "                 node.kubernetes.io/unreachable:NoExecute op=Exists for 300s",
+        "node-07   Ready   <none>   90d   v1.29.4",
+        "node/node-07 uncordoned",
+        "Name:",
+        "NAME       READY   STATUS    RESTARTS   AGE",
+    ],
+)
+def test_near_misses(text):
+    assert names(kubernetes, text) == []
+
+
+def test_a_described_pod_names_itself_before_its_node():
+    text = (
+        "Name:             worker-3\nNamespace:        train\nNode:             node-07/10.0.4.7\n"
+    )
+    events = read(kubernetes, text)
+    assert [event.name for event in events] == ["k8s.object", "k8s.placed"]
+    assert events[0].fields["pod"] == "worker-3"
