@@ -36,6 +36,9 @@ DATED = re.compile(
     r"(Z| UTC| ?[+-]\d\d:?\d\d)?(?(1)\]|(?!\w))"
 )
 DATE = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)")
+PLAIN = re.compile(rf"(\d{{4}})[-/](\d\d)[-/](\d\d)[T ]{CLOCK}{FRACTION}")
+"""The part of ``DATED`` that changes from line to line."""
+
 # TensorRT-LLM: [01/05/2026-10:00:00]
 AMERICAN = re.compile(rf"(\[)?(\d\d)/(\d\d)/(\d{{4}})[- ]{CLOCK}{FRACTION}(?(1)\]|(?!\w))")
 # vLLM 08-25 09:12:34, detectron2 [01/05 10:00:00]
@@ -82,6 +85,12 @@ def find_stamp(text: str, start: int = 0) -> Stamp | None:
             if stamp is not None:
                 return stamp[0], stamp[1], found.end() - start
     return None
+
+
+def plain_time(found: re.Match[str]) -> float | None:
+    """Return the seconds of what ``PLAIN`` found, no zone applied; None where it is no time."""
+    year, month, day, hour, minute, second, fraction = found.groups()
+    return _sum(_day(year, month, day), _seconds(hour, minute, second), fraction)
 
 
 def parse_stamp(text: str) -> tuple[float, Clock] | None:

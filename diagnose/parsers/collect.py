@@ -5,7 +5,8 @@ them and carries their number. Series over ``POINTS`` points are thinned by halv
 """
 
 import math
-from dataclasses import dataclass, field
+from array import array
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from diagnose.model.event import Event, Measurement, Points
@@ -19,8 +20,10 @@ CROWD = 16_384
 
 KEPT_IN_CROWD = 2
 
+COLUMNS = ("steps", "times", "values", "lines")
+
 POINTS = 200_000
-"""Points kept of one metric and writer."""
+"""Points kept of the metrics that a writer prints together."""
 
 
 @dataclass(slots=True)
@@ -30,8 +33,11 @@ class _Kept:
 
 
 @dataclass(slots=True)
-class _Series:
-    points: Points
+class _Table:
+    """The series of one writer that always come together; they share steps, times and lines."""
+
+    series: list[Points]
+    columns: "list[array[float]]"
     seen: int = 0
     stride: int = 1
 
@@ -51,7 +57,7 @@ class Collector:
     file: str
     _events: dict[tuple[object, ...], _Kept] = field(default_factory=dict)
     _held: dict[str, int] = field(default_factory=dict)
-    _points: dict[Writer, dict[str, _Series]] = field(default_factory=dict)
+    _tables: dict[tuple[Writer, tuple[str, ...]], _Table] = field(default_factory=dict)
     notes: dict[str, int] = field(default_factory=dict)
 
     def add(self, record: Record) -> None:
@@ -75,9 +81,13 @@ class Collector:
         return sorted(kept, key=lambda event: (event.line, event.end_line))
 
     def points(self) -> list[Points]:
-        """Return the series, by metric and writer."""
-        found = [kept.points for metrics in self._points.values() for kept in metrics.values()]
-        return sorted(found, key=lambda one: (one.metric, one.lines[0] if one.lines else 0))
+        """Return the series, by metric and writer; those of one table share their columns."""
+        found: dict[tuple[Writer, str], list[Points]] = {}
+        for (writer, _), table in self._tables.items():
+            for series in table.series:
+                found.setdefault((writer, series.metric), []).append(series)
+        whole = [parts[0] if len(parts) == 1 else _in_order(parts) for parts in found.values()]
+        return sorted(whole, key=lambda one: (one.metric, one.lines[0] if one.lines else 0))
 
     def truncated(self) -> list[dict[str, Any]]:
         """Return what was capped, cut or unreadable, and how much of it."""
@@ -111,31 +121,47 @@ class Collector:
 
     def _add_measurement(self, record: Measurement) -> None:
         line = record.line
-        writer = (line.rank, line.host, line.attempt)
-        metrics = self._points.setdefault(writer, {})
-        step = math.nan if record.step is None else record.step
-        time = math.nan if line.time is None else line.time
-        for metric, value in record.values.items():
-            kept = metrics.get(metric)
-            if kept is None:
-                kept = metrics[metric] = _Series(self._new_points(metric, writer))
-            kept.seen += 1
-            # A value that is not a number is what one looks for: never thinned away.
-            if kept.stride > 1 and kept.seen % kept.stride and math.isfinite(value):
-                continue
-            points = kept.points
-            points.steps.append(step)
-            points.times.append(time)
-            points.values.append(value)
-            points.lines.append(line.number)
-            if len(points.values) >= POINTS:
-                _halve(points)
-                kept.stride *= 2
-                self.note(f"series {metric}: every second point left out")
+        key = (line.rank, line.host, line.attempt), tuple(record.values)
+        table = self._tables.get(key)
+        if table is None:
+            table = self._tables[key] = self._new_table(*key)
+        table.seen += 1
+        values = record.values.values()
+        # A value that is not a number is what one looks for: never thinned away.
+        if table.stride > 1 and table.seen % table.stride and all(map(math.isfinite, values)):
+            return
+        for column, value in zip(table.columns, values, strict=True):
+            column.append(value)
+        if not table.series:
+            return
+        first = table.series[0]
+        first.steps.append(math.nan if record.step is None else record.step)
+        first.times.append(math.nan if line.time is None else line.time)
+        first.lines.append(line.number)
+        if len(first.lines) >= POINTS:
+            self._thin(table)
 
-    def _new_points(self, metric: str, writer: Writer) -> Points:
+    def _new_table(self, writer: Writer, metrics: tuple[str, ...]) -> _Table:
         rank, host, attempt = writer
-        return Points(metric=metric, file=self.file, rank=rank, host=host, attempt=attempt)
+        steps, times, lines = array("d"), array("d"), array("q")
+        series = [
+            Points(
+                metric=metric, file=self.file, rank=rank, host=host, attempt=attempt,
+                steps=steps, times=times, lines=lines,
+            )
+            for metric in metrics
+        ]  # fmt: skip
+        return _Table(series, [one.values for one in series])
+
+    def _thin(self, table: _Table) -> None:
+        first = table.series[0]
+        steps, times, lines = first.steps[::2], first.times[::2], first.lines[::2]
+        for series in table.series:
+            series.steps, series.times, series.lines = steps, times, lines
+            series.values = series.values[::2]
+            self.note(f"series {series.metric}: every second point left out")
+        table.columns = [one.values for one in table.series]
+        table.stride *= 2
 
     def absorb(
         self,
@@ -159,18 +185,27 @@ class Collector:
             event.end_line += line_offset
             self._add_event(event)
         for chunk in points:
-            writer = (chunk.rank, chunk.host, chunk.attempt)
-            metrics = self._points.setdefault(writer, {})
-            if chunk.metric not in metrics:
-                metrics[chunk.metric] = _Series(self._new_points(chunk.metric, writer))
-            whole = metrics[chunk.metric].points
-            whole.steps.extend(chunk.steps)
-            whole.times.extend(chunk.times)
-            whole.values.extend(chunk.values)
-            whole.lines.extend(line + line_offset for line in chunk.lines)
+            series = replace(chunk)
+            if line_offset:
+                series.lines = array("q", [line + line_offset for line in chunk.lines])
+            key = (chunk.rank, chunk.host, chunk.attempt), (chunk.metric, str(line_offset))
+            self._tables[key] = _Table([series], [series.values])
 
 
-def _halve(points: Points) -> None:
-    for column in ("steps", "times", "values", "lines"):
-        values = getattr(points, column)
-        setattr(points, column, values[::2])
+def _in_order(parts: list[Points]) -> Points:
+    """Return the points of one metric and writer as one series, in the order of lines."""
+    parts = sorted((part for part in parts if part.lines), key=lambda part: part.lines[0])
+    whole = Points(
+        metric=parts[0].metric, file=parts[0].file, rank=parts[0].rank, host=parts[0].host,
+        attempt=parts[0].attempt,
+    )  # fmt: skip
+    for part in parts:
+        for name in COLUMNS:
+            getattr(whole, name).extend(getattr(part, name))
+    apart = all(one.lines[-1] <= two.lines[0] for one, two in zip(parts, parts[1:], strict=False))
+    if not apart:
+        order = sorted(range(len(whole.lines)), key=whole.lines.__getitem__)
+        for name in COLUMNS:
+            column = getattr(whole, name)
+            setattr(whole, name, array(column.typecode, [column[at] for at in order]))
+    return whole

@@ -11,6 +11,7 @@ from io import BytesIO
 from typing import BinaryIO
 
 from diagnose.ingest.envelope import peel, records
+from diagnose.ingest.repeated import Repeated
 from diagnose.ingest.scan import Literal, Matcher, Piece
 from diagnose.ingest.sniff import Identity
 from diagnose.model.event import Clock, Line
@@ -95,9 +96,10 @@ class Reader:
         """
         edges = Edges()
         consumed: dict[str, set[int]] = {}
+        repeated = Repeated(name, identity)
         last: Piece | None = None
         for piece, upcoming in _with_next(pieces):
-            reading = PieceReader(self, name, identity, piece, upcoming, into, consumed)
+            reading = PieceReader(self, name, identity, piece, upcoming, into, consumed, repeated)
             if last is None:
                 edges.first_time, edges.clock = reading.stamp(reading.first_lines())
             reading.read()
@@ -108,7 +110,7 @@ class Reader:
             consumed = reading.still_open(consumed)
             last = piece
         if last is not None:
-            reading = PieceReader(self, name, identity, last, None, into, consumed)
+            reading = PieceReader(self, name, identity, last, None, into, consumed, repeated)
             time, clock = reading.stamp(reading.last_lines())
             edges.last_time = time
             if clock in DATED or (edges.clock not in DATED and clock is not Clock.NONE):
@@ -194,6 +196,7 @@ class PieceReader:
         upcoming: Piece | None,
         into: Collector,
         consumed: dict[str, set[int]],
+        repeated: Repeated,
     ) -> None:
         self.reader = reader
         self.name = name
@@ -202,6 +205,7 @@ class PieceReader:
         self.upcoming = upcoming
         self.into = into
         self.consumed = consumed
+        self.repeated = repeated
 
     @cached_property
     def _has_returns(self) -> bool:
@@ -233,10 +237,14 @@ class PieceReader:
         end = self.piece.base + len(self.piece.data)
         return {name: {at for at in lines if at >= end} for name, lines in consumed.items()}
 
-    def line(self, start: int, end: int) -> Line:
-        """Return the line between two offsets of the piece."""
+    def line_at(self, offset: int) -> Line:
+        """Return the line around an offset of the piece at which a record begins."""
+        start, end = self._bounds(offset)
         raw = self.piece.data[start:end].decode("utf-8", "replace").rstrip()
-        return peel(raw, self.name, self.piece.line_number(start), self.identity)
+        begin = offset - start
+        if not raw.isascii():
+            begin = len(self.piece.data[start:offset].decode("utf-8", "replace"))
+        return self.repeated.peel(raw, self.piece.line_number(start), begin)
 
     def first_lines(self) -> list[str]:
         """Return the first lines of the piece."""
@@ -355,7 +363,7 @@ class PieceBlock:
 
     def line_at(self, offset: int) -> Line:
         """Return the line around a byte offset of ``data``."""
-        return self._piece.line(*self._piece._bounds(offset))
+        return self._piece.line_at(offset)
 
 
 def _all_routes(parsers: Iterable[Parser]) -> Iterator[tuple[str, bool, Route]]:

@@ -91,20 +91,29 @@ ONE_LINE = LazyPattern(rb"(\w+=\d+ )?time \(ms\) ((?:\| [\w/-]+: [\d.]+ ?)+)")
 ONE_TIMER = LazyPattern(rb"([\w/-]+): ([\d.]+)")
 
 
+Layout = list[tuple[bytes, str | None, float]]
+"""Label with its colon, metric and factor of each column of an iteration line."""
+
+
 def read(block: BlockText) -> Iterator[Event | Measurement]:
     """Read iteration lines, the events in them, and validation lines."""
     loss_seen = nan_seen = False
     scale: float | None = None
+    layout: Layout = []
     anchors = list(ITERATION.finditer(block.data))
     for found, following in zip_longest(anchors, anchors[1:]):
         end = block.data.find(b"\n", found.end())
         end = end if end >= 0 else len(block.data)
         if following:  # two ranks may have written into one line
             end = min(end, following.start())
-        fields = _fields(block.data[found.end() : end])
-        record = _iteration(block, found, fields)
-        if record is None:
+        rest = block.data[found.end() : end]
+        values = _repeated(rest, layout)
+        if values is None:
+            layout = _layout(rest)
+            values = _columns(rest)
+        if not values:
             continue
+        record = Measurement(block.line_at(found.start()), float(found[1]), values)
         yield record
         loss_seen = loss_seen or "loss" in record.values
         if not nan_seen and (event := _nan(record, loss_seen)):
@@ -118,22 +127,48 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
             yield Measurement(block.line_at(found.start()), float(found[1]), loss)
 
 
-def _fields(rest: bytes) -> dict[str, float]:
-    pairs = FIELD.findall(rest)
-    return numbers({key.decode("utf-8", "replace").strip(): value for key, value in pairs})
-
-
-def _iteration(
-    block: BlockText, found: re.Match[bytes], fields: dict[str, float]
-) -> Measurement | None:
+def _columns(rest: bytes) -> dict[str, float]:
+    """Return what the columns behind the iteration say, in base units."""
     values = {}
-    for label, value in fields.items():
+    for label, value in numbers(
+        {key.decode("utf-8", "replace").strip(): value for key, value in FIELD.findall(rest)}
+    ).items():
         column = COLUMNS.get(label)
         if column and not (column[0] == "grad_norm" and value == 0):
             values[column[0]] = value * column[1]
-    if not values:
+    return values
+
+
+def _layout(rest: bytes) -> Layout:
+    """Return the labels of a line with the metrics they name: the next line likely has the same."""
+    found: Layout = []
+    for field in rest.split(b"|")[:-1]:
+        label = field[: field.rfind(b":") + 1]
+        if not FIELD.fullmatch(field + b"|"):
+            return []
+        metric, factor = COLUMNS.get(label.decode("utf-8", "replace").strip()[:-1], (None, 1.0))
+        found.append((label, metric, factor))
+    return found
+
+
+def _repeated(rest: bytes, layout: Layout) -> dict[str, float] | None:
+    """Return the same as ``_columns`` at a third of the cost, None where the labels are others."""
+    fields = rest.split(b"|")
+    if not layout or len(fields) != len(layout) + 1:
         return None
-    return Measurement(block.line_at(found.start()), float(found[1]), values)
+    values = {}
+    for field, (label, metric, factor) in zip(fields, layout, strict=False):
+        if not field.startswith(label):
+            return None
+        if metric is None:
+            continue
+        try:
+            value = float(field[len(label) :])
+        except ValueError:
+            return None
+        if metric != "grad_norm" or value:
+            values[metric] = value * factor
+    return values
 
 
 def _nan(record: Measurement, loss_seen: bool) -> Event | None:

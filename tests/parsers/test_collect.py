@@ -75,3 +75,39 @@ def test_series_are_thinned_but_what_is_no_number_stays(monkeypatch):
     assert len(loss.steps) == len(loss.times) == len(loss.values) == len(loss.lines)
     assert loss.steps[-1] > 950
     assert any("loss" in note["what"] for note in into.truncated())
+
+
+def measured(number, **values):
+    return Measurement(Line("a.log", number, "", "", rank=3), float(number), values)
+
+
+def test_metrics_that_come_together_share_their_columns():
+    into = Collector("a.log")
+    for number in (1, 2):
+        into.add(measured(number, loss=2.0, step_time=0.5))
+    first, second = into.points()
+    assert first.steps is second.steps
+    assert (list(first.values), list(second.values)) == ([2.0, 2.0], [0.5, 0.5])
+
+
+def test_a_metric_that_is_missing_now_and_then_stays_in_order():
+    into = Collector("a.log")
+    for number in range(1, 6):
+        more = {} if number == 3 else {"loss": float(number)}
+        into.add(measured(number, step_time=0.5, **more))
+    by_metric = {one.metric: one for one in into.points()}
+    assert list(by_metric["step_time"].lines) == [1, 2, 3, 4, 5]
+    assert list(by_metric["loss"].lines) == [1, 2, 4, 5]
+
+
+def test_chunks_of_a_source_follow_each_other():
+    whole, later = Collector("a.log"), Collector("a.log")
+    whole.add(measured(1, loss=1.0))
+    later.add(measured(1, loss=2.0))
+    first = whole.points()
+    into = Collector("a.log")
+    into.absorb([], first, {}, 0)
+    into.absorb([], later.points(), {}, 10)
+    (loss,) = into.points()
+    assert (list(loss.lines), list(loss.values)) == ([1, 11], [1.0, 2.0])
+    assert list(first[0].lines) == [1]
