@@ -7,6 +7,7 @@ from typing import Literal
 from diagnose.facts import collectives, gpu_memory
 from diagnose.facts.attempts import Attempts, find_attempts
 from diagnose.facts.belonging import relate_to_job
+from diagnose.facts.cancels import relate_cancels
 from diagnose.facts.clock import Clocks
 from diagnose.facts.communicators import name_communicators
 from diagnose.facts.consecutive import name_writers
@@ -201,9 +202,10 @@ def build(reading: Reading) -> Case:
     relate_to_job(reading.events, job, clocks)
     job.ends = log_ends(reading, clocks, by_file, job.host_of)
     relate_host_ends(reading, job, clocks, by_file)
-    insert(reading, list(silent_ranks(reading, job)))
+    insert(reading, list(silent_ranks(reading, job, clocks)))
     insert(reading, list(collectives.derive(reading.events, job.report.world_size)))
     progress = Progress(reading, attempts, clocks, by_file)
+    relate_cancels(reading.events, progress, clocks)
     mark_open_work(reading.events, progress, job.report.world_size)
     gpu_memory.complete(reading, job, attempts, clocks, by_file)
     last = progress.last_step()

@@ -94,3 +94,38 @@ def test_the_print_out_of_a_tool_is_no_log_of_a_rank(tool, silent):
 def test_a_rank_that_asked_for_dumps_waited_itself():
     sent = event("c10d.dump_signal_sent", rank=3, file="r3.log", line=2)
     assert build(reading(*timeouts(0, 1, 2), sent, sources=logs(3))).named("job.silent_rank") == []
+
+
+START = 1_772_366_400.0
+"""When the peers began to wait; they gave up ten minutes later."""
+
+
+def waits(*ranks):
+    return [
+        event(
+            rank=rank,
+            line=50 + rank,
+            file=f"r{rank}.log",
+            time=START + 600,
+            fields={"lasted": 600.0},
+        )
+        for rank in ranks
+    ]
+
+
+def ending(rank, seconds):
+    (source,) = logs(rank, clock=Clock.LOCAL)
+    source.last_time = START + seconds
+    return source
+
+
+@pytest.mark.parametrize(("seconds", "gap"), [(-20, 20.0), (-3600, 3600.0), (30, None)])
+def test_a_log_that_ends_before_the_wait_is_silent(seconds, gap):
+    case = build(reading(*waits(0, 1, 2), sources=[ending(3, seconds)]))
+    assert [one["gap"] for one in case.named("job.silent_rank")] == ([] if gap is None else [gap])
+
+
+def test_a_rank_that_says_why_it_ends_is_not_silent():
+    error = event("python.exception", Nature.ERROR, rank=3, file="r3.log", line=3)
+    case = build(reading(*waits(0, 1, 2), error, sources=[ending(3, -20)]))
+    assert case.named("job.silent_rank") == []
