@@ -156,15 +156,22 @@ def _absorb(into: Node, node: Node) -> None:
 
 
 def _one_per_cause(chosen: list[Node]) -> list[Node]:
-    """Keep of the roots that say the same of the same culprit only the surest."""
+    """Keep of the roots that say the same of the same culprit only the surest.
+
+    Of an open cause the one that names the culprit says more than the surest that names nobody.
+    """
     kept: list[Node] = []
-    for node in sorted(chosen, key=lambda node: (-node.confidence, node.key)):
+    for node in sorted(chosen, key=_says_most):
         same = [one for one in kept if one.cause is node.cause and _agree(one, node)]
         if same:
             same[0].confidence = weigh.agreeing([same[0], node])
         else:
             kept.append(node)
     return kept
+
+
+def _says_most(node: Node) -> tuple[bool, float, str]:
+    return node.cause.open and not node.culprit, -node.confidence, node.key
 
 
 def _agree(one: Node, other: Node) -> bool:

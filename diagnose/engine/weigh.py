@@ -82,8 +82,10 @@ def _seen_share(case: Case) -> float:
 
 
 def agreeing(nodes: Sequence[Node]) -> float:
-    """Return the confidence of several findings of one cause that point at the same culprit."""
-    sure = 1 - math.prod(1 - node.confidence for node in nodes)
-    if all(node.cause.open and not node.culprit for node in nodes):
-        sure = min(sure, OPEN_LIMIT)
-    return round(min(CERTAIN, sure), 2)
+    """Return the confidence of several findings of one cause that point at the same culprit.
+
+    Of an open cause one that names nobody, such as the timeout itself, adds nothing to one that does.
+    """
+    named = [node for node in nodes if node.culprit or not node.cause.open]
+    sure = 1 - math.prod(1 - node.confidence for node in named or nodes)
+    return round(min(CERTAIN if named else OPEN_LIMIT, sure), 2)

@@ -246,3 +246,13 @@ def test_open_causes_that_agree_on_nobody_are_no_answer_either():
         object.__setattr__(opened, "cause", "comms.open")
     found = verdict([one, other], case(event("c.a", 1), event("c.b", 2)))
     assert max(one.node.confidence for one in found.values()) < 0.6
+
+
+def test_of_an_open_cause_the_finding_that_names_somebody_leads_and_gains_nothing():
+    nobody = propose("timeout", "c.a", confidence=0.55)
+    named = propose("silent", "c.b", 'culprit: {hosts: "{{ event.host }}"}', confidence=0.5)
+    for opened in (nobody, named):
+        object.__setattr__(opened, "cause", "comms.open")
+    found = verdict([nobody, named], case(event("c.a", 1), event("c.b", 2, host="node-1")))
+    roots = [one.node for one in found.values() if one.role == "root"]
+    assert [(node.rule.id, node.confidence) for node in roots] == [("silent", 0.5)]
