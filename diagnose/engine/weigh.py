@@ -84,7 +84,7 @@ def _seen_share(case: Case) -> float:
 def agreeing(nodes: Sequence[Node]) -> float:
     """Return the confidence of several findings of one cause that point at the same culprit.
 
-    Of an open cause one that names nobody, such as the timeout itself, adds nothing to one that does.
+    Of an open cause one that names nobody, such as the timeout, adds nothing to one that does.
     """
     named = [node for node in nodes if node.culprit or not node.cause.open]
     sure = 1 - math.prod(1 - node.confidence for node in named or nodes)
