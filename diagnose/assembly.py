@@ -114,7 +114,7 @@ def _finding(one: Judged, case: Case, playbooks: Mapping[str, Playbook], lang: s
         culprit=node.culprit,
         first_seen=_iso(first, case) if first else None,
         count=node.count,
-        evidence=[_evidence(event, case) for event in _places(node)[:EVIDENCE_SHOWN]],
+        evidence=[_evidence(event, case) for event in _proof(node)],
         explains=sorted(other.key for other in node.reach() if other is not node),
         explained_by=sorted(other.key for other in node.explained_by),
         missing_evidence=list(match.missing),
@@ -125,6 +125,15 @@ def _finding(one: Judged, case: Case, playbooks: Mapping[str, Playbook], lang: s
         ],
         playbook=_playbook(node, playbooks, lang) if one.role != "context" else None,
     )
+
+
+def _proof(node: Node) -> list[Event]:
+    """Return the evidence that a report cites, what the culprit itself wrote before the rest."""
+    guilty = node.culprit
+    shown = _places(node)[:EVIDENCE_SHOWN]
+    if guilty.ranks:
+        return sorted(shown, key=lambda event: event.rank not in guilty.ranks)
+    return sorted(shown, key=lambda event: event.host not in guilty.hosts)
 
 
 def _places(node: Node) -> list[Event]:
