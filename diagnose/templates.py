@@ -151,6 +151,16 @@ def ranges(numbers: object) -> str:
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
 
 
+def ranks(numbers: object) -> str:
+    """Return ``rank 3`` or ``ranks 0-7,12`` for a list of ranks.
+
+    >>> ranks([3]), ranks([0, 1, 2])
+    ('rank 3', 'ranks 0-2')
+    """
+    shown = ranges(numbers)
+    return f"ranks {shown}" if "-" in shown or "," in shown else f"rank {shown}"
+
+
 def size(count: float | str | None) -> str:
     """Return ``16.0 GiB`` for a number of bytes.
 
@@ -197,17 +207,21 @@ def duration(seconds: float | str | None) -> str:
     return f"{whole} d"
 
 
-def hosts(names: object) -> str:
-    """Return a list of names, after the eighth as ``and N more``.
+def hosts(names: object, limit: int = HOST_LIMIT) -> str:
+    """Return a list of names, those after the first few as ``and N more``.
 
-    >>> hosts(["node-02", "node-01"]), hosts([])
-    ('node-02, node-01', '(unknown)')
+    >>> hosts(["node-02", "node-01"]), hosts(["node-01", "node-02", "node-03"], 1), hosts([])
+    ('node-02, node-01', 'node-01 and 2 more', '(unknown)')
+
+    Args:
+        names: In the order they are shown.
+        limit: How many are shown.
     """
     known = list(dict.fromkeys(str(name) for name in _many(names)))
     if not known:
         return UNKNOWN
-    rest = len(known) - HOST_LIMIT
-    shown = ", ".join(known[:HOST_LIMIT])
+    rest = len(known) - limit
+    shown = ", ".join(known[:limit])
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
@@ -353,7 +367,7 @@ def _make_environment() -> _Environment:
     environment.globals.clear()
     environment.filters = {name: environment.filters[name] for name in BUILT_IN}
     environment.filters.update(
-        ranges=ranges, bytes=size, duration=duration, hosts=hosts, q=quote, join=_join,
+        ranges=ranges, ranks=ranks, bytes=size, duration=duration, hosts=hosts, q=quote, join=_join,
         replace=_replace,
     )  # fmt: skip
     return environment

@@ -76,6 +76,10 @@ def standard_values(
     values["fact"] = View(facts[0], case) if facts else NOTHING
     values["series"] = series
     values["job"] = case.job.report
+    values["logs"] = {
+        "ranks": sorted(case.job.ranks_with_logs),
+        "hosts": sorted(case.job.hosts_with_logs),
+    }
     return values
 
 

@@ -66,7 +66,10 @@ class Moment(float):
 
 
 class View:
-    """A record as templates see it: any field by its name, null where it has none."""
+    """A record as templates see it: any field by its name, null where it has none.
+
+    A peer that is printed by its address is the host that has it, where the job model knows.
+    """
 
     __slots__ = ("_case", "_record")
 
@@ -79,6 +82,8 @@ class View:
         if name in ("time", "onset") and isinstance(value, int | float):
             event = witness(self._record)
             return moment(value, event.clock if event else Clock.NONE, self._case)
+        if name == "peer" and isinstance(value, str):
+            return self._case.job.host_of_address(value) or value
         return value
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from diagnose.engine.cascade import Node
 from diagnose.engine.schema import AnyOf, EventCondition, compares_population
 from diagnose.facts.case import Case
+from diagnose.facts.votes import SEEN
 
 CERTAIN = 0.97
 """Logs alone never make a cause surer than this."""
@@ -16,6 +17,9 @@ OPEN_LIMIT = 0.59
 NAMED = 0.35
 """Under this a cause is not named as root."""
 
+LEAST_SEEN = 0.6
+"""Least factor for members without a log."""
+
 CONCURRENT = 0.8
 """Factor for a cause that cannot be told from its effects in time."""
 
@@ -25,12 +29,12 @@ def confidence(node: Node, case: Case) -> float:
 
     Independent witnesses (kinds of source: kernel log, NCCL, PyTorch, ...) combine as
     1 - prod(1 - p). A claim from comparison or absence is worth less the fewer ranks have a log:
-    times (ranks with logs / world size) ** 0.25, never under 0.6 of itself.
+    times (ranks with logs / world size) ** 0.25, of a vote (known votes / all) ** 0.25, never under
+    0.6 of itself.
     """
     sure = 1 - math.prod(1 - node.confidence for _ in range(max(1, _witnesses(node))))
     sure *= _order(node, case)
-    if compares_population(node.rule):
-        sure *= _seen_share(case)
+    sure *= _seen_share(node, case)
     if node.cause.open and not node.culprit:
         sure = min(sure, OPEN_LIMIT)
     return round(min(sure, CERTAIN), 2)
@@ -74,11 +78,19 @@ def _places(node: Node) -> set[tuple[str, int]]:
     return {(event.file, event.line) for event in node.events}
 
 
-def _seen_share(case: Case) -> float:
+def _seen_share(node: Node, case: Case) -> float:
+    """Return the factor for members without a log, of whom nobody knows what they would say.
+
+    Events that rest on a vote state the share of it that is known; a comparison by the rule itself
+    is one over all ranks of the job.
+    """
+    shares = [
+        share for event in node.events if isinstance(share := event.fields.get(SEEN), int | float)
+    ]
     world = case.job.report.world_size
-    if not world:
-        return 1.0
-    return max(0.6, float((len(case.job.ranks_with_logs) / world) ** 0.25))
+    if not shares and world and compares_population(node.rule):
+        shares = [len(case.job.ranks_with_logs) / world]
+    return max(LEAST_SEEN, float(min(shares, default=1.0)) ** 0.25)
 
 
 def agreeing(nodes: Sequence[Node]) -> float:

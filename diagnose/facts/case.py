@@ -17,7 +17,8 @@ from diagnose.facts.moments import align_attempts, barriers, file_clocks, log_en
 from diagnose.facts.pods import name_nodes
 from diagnose.facts.progress import Progress
 from diagnose.facts.training import derive, insert
-from diagnose.facts.waiting import mark_open_work, silent_ranks
+from diagnose.facts.victims import mark_victims
+from diagnose.facts.waiting import mark_open_work, mark_watchdogs, silent_ranks
 from diagnose.model.event import Clock, Event, Fact, Points
 from diagnose.model.reading import Reading
 
@@ -206,7 +207,9 @@ def build(reading: Reading) -> Case:
     insert(reading, list(collectives.derive(reading.events, job.report.world_size)))
     progress = Progress(reading, attempts, clocks, by_file)
     relate_cancels(reading.events, progress, clocks)
+    mark_victims(reading.events, progress, clocks)
     mark_open_work(reading.events, progress, job.report.world_size)
+    mark_watchdogs(reading.events, job)
     gpu_memory.complete(reading, job, attempts, clocks, by_file)
     last = progress.last_step()
     if last is not None and last.step is not None:

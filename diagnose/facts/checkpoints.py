@@ -160,10 +160,11 @@ def gaps(reading: Reading) -> Iterator[Event]:
             yield _at(start, "ckpt.save", fields)
 
 
-def open_saves(reading: Reading) -> Iterator[Event]:
+def open_saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
     """Yield the saves that were begun, not ended, and followed by no step.
 
-    Only where the program reports ends at all, or nothing else follows but errors.
+    Only where the program reports ends at all, or nothing else follows but errors. ``lead`` is how
+    far apart the save and the call of the collective that timed out began, in seconds.
     """
     last_step: dict[str, int] = {}
     for points in reading.points:
@@ -175,10 +176,24 @@ def open_saves(reading: Reading) -> Iterator[Event]:
         if event.name in ("ckpt.save_end", "ckpt.save_scheduled", "train.exit")
     }
     starts = {event.file: event for event in reading.events if event.name == "ckpt.save_start"}
+    timeouts = [event for event in reading.events if event.name == "c10d.watchdog_timeout"]
     for file, start in starts.items():
         if start.line > max(last_step.get(file, 0), last_end.get(file, 0)):
             fields = {name: start.fields.get(name) for name in ("step", "path")}
-            yield _at(start, "ckpt.save_open", fields)
+            yield _at(start, "ckpt.save_open", {**fields, "lead": _lead(start, timeouts, clocks)})
+
+
+def _lead(start: Event, timeouts: list[Event], clocks: Clocks) -> float | None:
+    """Return the seconds between a save and the nearest onset of a timeout, None if unknown."""
+    began = clocks.of(start)
+    leads: list[float] = []
+    for event in timeouts:
+        waited = event.fields.get("lasted") or event.fields.get("timeout")
+        ended = clocks.of(event)
+        apart = clocks.difference(began, ended) if began and ended else None
+        if apart is not None and isinstance(waited, int | float):
+            leads.append(abs(apart[0] - waited))
+    return min(leads, default=None)
 
 
 def resumes(reading: Reading, clocks: Clocks, by_file: dict[str, Clock]) -> Iterator[Event]:

@@ -65,7 +65,7 @@ def _raised(events: Sequence[Event]) -> bool:
 
 
 def _alive(events: Sequence[Event], waited: set[int | None]) -> Iterator[Event]:
-    owners = _owners(events)
+    owners = pid_owners(events)
     found: list[Event] = []
     forced = {event.pid for event in events if event.name == "torchrun.unkillable"}
     sizes = {
@@ -112,7 +112,7 @@ def _scenes(events: Sequence[Event]) -> list[Scene]:
     return [scene for scene in scenes.values() if scene.failed and scene.ended]
 
 
-def _owners(events: Iterable[Event]) -> dict[int, int]:
+def pid_owners(events: Iterable[Event]) -> dict[int, int]:
     """Return the rank of each pid that a rank's own lines state, where that is one alone."""
     found: dict[int, set[int]] = {}
     for event in events:

@@ -5,6 +5,8 @@
                            by a watchdog or ended by their launcher, or came clearly later
 ``job.early_exit``         The orderly end of a process without a timeout of its own, well before
                            its peers' timeouts ran out: it left, and they waited for it
+``job.left_alone``         The timeout of one of the few that waited where all others had left
+                           so: ``ended`` is their number
 ========================== ======================================================================
 
 torchrun's "root cause" is the earliest exit that one agent noticed, to the second, so it counts for
@@ -19,7 +21,7 @@ from dataclasses import replace
 from diagnose.facts.clock import Clocks
 from diagnose.model.event import Event, Nature, Value
 
-EVENTS = ("launcher.first_exit", "job.early_exit")
+EVENTS = ("launcher.first_exit", "job.early_exit", "job.left_alone")
 
 WAITS = frozenset(
     {
@@ -45,6 +47,12 @@ MOST_FIRST = 2
 TIED = 2.0
 """Seconds within which exits that two agents noticed are of the same time."""
 
+MOST_ALONE = 0.25
+"""Share of those who wait among them and those who left; more of them are two groups."""
+
+FEWEST_LEFT = 3
+"""Ranks that must have left before who stays is odd."""
+
 WELL_BEFORE = 10.0
 """Seconds; a process that ends with its peers ends within that time of their timeouts."""
 
@@ -56,7 +64,9 @@ def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
         events: With ranks, hosts and attempts completed.
         clocks: Of the input, repaired.
     """
-    yield from _early(events, clocks)
+    early = list(_early(events, clocks))
+    yield from early
+    yield from _left_alone(events, early)
     for attempt in sorted({event.attempt for event in events if event.name in EXITS}):
         here = [event for event in events if event.attempt == attempt]
         exits = exits_by_rank(here)
@@ -82,14 +92,32 @@ def _early(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
         others = [one for one in timeouts if one.attempt == event.attempt]
         if any(one.rank in (None, event.rank) for one in others):
             continue
-        if others and all(_well_before(event, one, clocks) for one in others):
+        # A timeout is repeated by lines of an exception, which have no stamp.
+        known = [apart for one in others if (apart := _apart(event, one, clocks)) is not None]
+        if known and all(seconds > error + WELL_BEFORE for seconds, error in known):
             yield replace(event, name=EVENTS[1], nature=Nature.MEASUREMENT)
 
 
-def _well_before(event: Event, other: Event, clocks: Clocks) -> bool:
+def _left_alone(events: Sequence[Event], early: Sequence[Event]) -> Iterator[Event]:
+    """Yield the first timeout of each rank that waited when nearly all had left."""
+    for attempt in sorted({event.attempt for event in early}):
+        left = {event.rank for event in early if event.attempt == attempt}
+        waits: dict[int, Event] = {}
+        for event in events:
+            if event.name == "c10d.watchdog_timeout" and event.attempt == attempt:
+                waits.setdefault(-1 if event.rank is None else event.rank, event)
+        alone = len(waits) <= MOST_ALONE * (len(waits) + len(left))
+        if -1 in waits or len(left) < FEWEST_LEFT or not alone:
+            continue
+        for _, event in sorted(waits.items()):
+            fields = {**event.fields, "ended": len(left)}
+            yield replace(event, name=EVENTS[2], nature=Nature.MEASUREMENT, fields=fields)
+
+
+def _apart(event: Event, other: Event, clocks: Clocks) -> tuple[float, float] | None:
+    """Return the seconds from one event to another and their error, None if incomparable."""
     first, second = clocks.of(event), clocks.of(other)
-    apart = clocks.difference(first, second) if first and second else None
-    return apart is not None and apart[0] > apart[1] + WELL_BEFORE
+    return clocks.difference(first, second) if first and second else None
 
 
 def exits_by_rank(events: Sequence[Event]) -> dict[int, Event]:

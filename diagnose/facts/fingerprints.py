@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from diagnose.facts.settings import whole
+from diagnose.facts.votes import standing
 from diagnose.model.event import Event, Nature, Value
 
 EVENTS = ("c10d.odd_fingerprint",)
@@ -50,10 +51,12 @@ def _odd_ones(messages: list[Event]) -> Iterator[Event]:
     (usual, most), *_ = counts.most_common(1)
     if 2 * most <= len(calls):
         return
+    absent = max(calls) + 1 - len(calls)
     for rank in sorted(calls):
         if calls[rank] != usual:
             names = (*PARTS, *(f"usual_{part}" for part in PARTS))
             fields = dict(zip(names, (*calls[rank], *usual), strict=True))
+            fields |= standing(most, len(calls) - most, absent)
             yield replace(
                 shown[rank], name=EVENTS[0], nature=Nature.MEASUREMENT, rank=rank, host=None,
                 local_rank=None, fields={**fields, "usual_ranks": most},

@@ -13,7 +13,9 @@ from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading, SourceSummary
 from diagnose.parsers.convert import address, short_host
 
-SUPERVISORS = ("torchrun.", "launcher.", "slurm.", "k8s.", "ray.", "kernel.", "host.", "fabric.", "fr.")
+SUPERVISORS = (
+    "torchrun.", "launcher.", "slurm.", "k8s.", "ray.", "kernel.", "host.", "fabric.", "fr.",
+)  # fmt: skip
 """Programs that write about ranks without being one."""
 
 PRINTS_HOST = "nccl."
@@ -25,13 +27,23 @@ POD = LazyPattern(r"\s*\[pod/([\w.-]+)(?:/[\w.-]+)?\]")
 OWN_LINES = frozenset({"c10d.watchdog_terminated", "c10d.nccl_error", "c10d.watchdog_timeout"})
 """Records whose ``[Rank N]`` is that of the process that wrote the whole line."""
 
+ABOUT_OTHERS = frozenset({"c10d.desync_rank"})
+"""Records whose rank is the one that a message speaks of, whoever printed the message."""
+
 DEFAULT_GROUPS = frozenset({"0", "default_pg"})
 """Names of the process group that spans the world, by id and by description."""
 
 
 def is_writer(event: Event) -> bool:
     """Whether the rank that an event names is the one that printed it."""
-    return not event.name.startswith(SUPERVISORS)
+    return not (event.name.startswith(SUPERVISORS) or event.name in ABOUT_OTHERS)
+
+
+def drop_speakers(events: Iterable[Event]) -> None:
+    """Take host, process and GPU of the speaker off records about another rank, in place."""
+    for event in events:
+        if event.name in ABOUT_OTHERS:
+            event.host = event.gpu = event.pid = event.local_rank = None
 
 
 def host_addresses(events: Iterable[Event]) -> dict[str, str]:
@@ -51,20 +63,38 @@ def host_aliases(reading: Reading) -> dict[str, str]:
     Names that a program prints itself, or that stand for several machines, are left as they are.
     """
     sources = {source.name: source.host for source in reading.sources}
-    printed = {event.host for event in reading.events if event.name.startswith(PRINTS_HOST)}
+    printed: set[str] = set()
     found: dict[str, set[str]] = {}
     for event in reading.events:
         if event.host is None or not event.name.startswith(PRINTS_HOST):
             continue
-        pod = POD.match(event.text)
-        for name in (pod[1] if pod else None, sources.get(event.file)):
+        match = POD.match(event.text)
+        pod = match[1] if match else None
+        # A line without the prefix of NCCL got the host of the collector: "NCCL version 2.21.5".
+        if event.host == pod and event.pid is None:
+            continue
+        printed.add(event.host)
+        for name in (pod, sources.get(event.file)):
             if name is not None:
                 found.setdefault(name, set()).add(event.host)
-    return {
+    aliases = {
         name: next(iter(hosts))
         for name, hosts in found.items()
         if len(hosts) == 1 and name not in printed
     }
+    return {**_within_names(set(sources.values()) - printed, reading.events), **aliases}
+
+
+def _within_names(names: Iterable[str | None], events: Iterable[Event]) -> dict[str, str]:
+    """Return the host within each name of a file that puts words around it: ``agent-node-07``."""
+    names = {name for name in names if name is not None}
+    hosts = {short_host(event.host) for event in events if event.host} - names
+    found: dict[str, str] = {}
+    for name in names:
+        within = {host for host in hosts if f"-{host}-" in f"-{name}-"}
+        if len(within) == 1:
+            found[name] = within.pop()
+    return found
 
 
 def use_host_names(reading: Reading, addresses: Mapping[str, str]) -> None:
@@ -92,7 +122,8 @@ def complete_from_sources(reading: Reading) -> None:
         source = sources.get(holder.file)
         if source is None:
             continue
-        holder.host = holder.host or source.host
+        if isinstance(holder, Points) or holder.name not in ABOUT_OTHERS:
+            holder.host = holder.host or source.host
         if holder.rank is None and (isinstance(holder, Points) or is_writer(holder)):
             holder.rank = source.rank
 
@@ -122,6 +153,8 @@ def complete(
         if process.host is not None and process.local_rank is not None
     }
     for event in reading.events:
+        if event.name in ABOUT_OTHERS:
+            continue
         event.host = event.host or hosts.get(event.file)
         if event.rank is None and event.pid is not None and process_key(event) in processes:
             event.rank = _rank_of(event, processes[process_key(event)])
@@ -176,6 +209,8 @@ def _file_owners(events: Iterable[Event], processes: Iterable[Process]) -> dict[
         return {}
     owners = {file: rank for file, (rank,) in writers.items() if rank is not None}
     for event in events:
+        if event.name in ABOUT_OTHERS:
+            continue
         other = event.rank is not None and event.rank != owners.get(event.file)
         if other or not is_writer(event):
             owners.pop(event.file, None)
@@ -190,7 +225,7 @@ def _file_hosts(events: Iterable[Event], processes: Iterable[Process]) -> dict[s
             if process.host is not None:
                 found.setdefault(file, set()).add(process.host)
     for event in events:
-        if event.host is not None and event.file in found:
+        if event.host is not None and event.file in found and event.name not in ABOUT_OTHERS:
             found[event.file].add(event.host)
     return {file: next(iter(hosts)) for file, hosts in found.items() if len(hosts) == 1}
 
@@ -200,7 +235,11 @@ def _fill_group_ranks(events: Iterable[Event], world_size: int | None) -> None:
 
     It does by its name, by its numbers, or where no other group and no world size is known.
     """
-    numbered = [(event, number) for event in events if (number := group_rank(event)) is not None]
+    numbered = [
+        (event, number)
+        for event in events
+        if (number := group_rank(event)) is not None and event.name not in ABOUT_OTHERS
+    ]
     sizes: dict[str | None, int] = {}
     for event, number in numbered:
         group = event.communicator
@@ -249,6 +288,8 @@ def _contradicted(numbered: Iterable[Event]) -> set[str | None]:
     hosts: dict[tuple[str | None, int, int | None], str] = {}
     found: set[str | None] = set()
     for event in numbered:
+        if event.name in ABOUT_OTHERS:
+            continue
         number = group_rank(event)
         if event.rank not in (None, number):
             found.add(event.communicator)

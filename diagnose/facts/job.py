@@ -22,6 +22,7 @@ from diagnose.facts.identity import (
     complete,
     complete_from_sources,
     drop_group_ranks,
+    drop_speakers,
     host_addresses,
     host_aliases,
     is_writer,
@@ -32,6 +33,9 @@ from diagnose.model.event import Event
 from diagnose.model.reading import Reading
 from diagnose.model.report import Job, Placement
 from diagnose.parsers.convert import pci
+
+INVENTORIES = frozenset({"slurm.node_state", "host.boot"})
+"""Events that a list of all nodes of a cluster gives as well, of whatever jobs."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -159,6 +163,7 @@ def _at_index(index: int, here: list[tuple[int, Process]], *, unmasked: bool) ->
 def build_job(reading: Reading, attempts: Attempts) -> JobModel:
     """Return the job model, and complete rank and host of events and series in place."""
     events = reading.events
+    drop_speakers(events)
     addresses = host_addresses(events)
     use_host_names(reading, {**host_aliases(reading), **addresses})
     drop_node_ranks(reading)
@@ -186,7 +191,7 @@ def build_job(reading: Reading, attempts: Attempts) -> JobModel:
     written |= source_ranks | speaking
     hosts_with_logs = {event.host for event in events if is_writer(event)}
     hosts_with_logs |= {source.host for source in reading.sources}
-    hosts = hosts_with_logs | {event.host for event in events}
+    hosts = hosts_with_logs | {event.host for event in events if event.name not in INVENTORIES}
     hosts |= {process.host for process in placements.values()}
     model = JobModel(
         placements=placements,

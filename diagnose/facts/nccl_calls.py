@@ -9,6 +9,9 @@
 Calls are numbered for each communicator. They come from the trace of collectives
 (``NCCL_DEBUG_SUBSYS=COLL``), of which the last call of each rank is kept. ``agree`` counts the
 other ranks that stopped at one and the same number, which those of a job that goes on hardly do.
+Without the lines of the start a communicator has no name. All processes that trace calls of a
+single communicator of one size, and are not more than that size, are then taken for its members;
+of these only another operation under the same number counts, and nobody is named.
 Sends and receives are matched by pairs and have no common order; on a communicator that has them
 the numbers of the other calls may differ as well, so it is left out.
 
@@ -20,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from diagnose.facts.votes import standing
 from diagnose.model.event import Event, Nature, Value
 
 EVENTS = ("nccl.call_behind", "nccl.odd_call")
@@ -38,6 +42,7 @@ MOST_BEHIND = 0.25
 """Share of the ranks that may be behind; of four or fewer, one."""
 
 Call = tuple[Value, ...]
+Process = tuple[str, int]
 
 
 def derive(events: Sequence[Event]) -> Iterator[Event]:
@@ -45,7 +50,9 @@ def derive(events: Sequence[Event]) -> Iterator[Event]:
     for members in _groups(events).values():
         if len(members) >= FEWEST:
             yield from _behind(members)
-            yield from _odd(members)
+        yield from _odd(members)
+    for members in _unnamed(events):
+        yield from _odd(members)
 
 
 def count_repeats(events: Sequence[Event]) -> None:
@@ -73,6 +80,27 @@ def _groups(events: Sequence[Event]) -> dict[tuple[int, str], dict[int, Event]]:
     return {group: members for group, members in groups.items() if group not in pairwise}
 
 
+def _unnamed(events: Sequence[Event]) -> Iterator[dict[int, Event]]:
+    """Yield the last calls of processes whose communicators have no name, by its size."""
+    found: dict[tuple[int, int], dict[Process, dict[Value, Event]]] = {}
+    for event in events:
+        size = event.fields.get("nranks")
+        if event.name != "nccl.collective" or event.communicator is not None or event.pid is None:
+            continue
+        if isinstance(size, int) and isinstance(event.fields.get("op_count"), int):
+            process = event.file if event.host is None else event.host, event.pid
+            calls = found.setdefault((event.attempt, size), {}).setdefault(process, {})
+            calls[event.fields["comm"]] = event
+    for (_, size), processes in found.items():
+        last = [event for calls in processes.values() for event in calls.values()]
+        alone = len(last) == len(processes) <= size
+        if alone and not any(event.fields["op"] in PAIRWISE for event in last):
+            yield {
+                place: replace(event, rank=None, local_rank=None, host=None)
+                for place, event in enumerate(last)
+            }
+
+
 def _behind(members: dict[int, Event]) -> Iterator[Event]:
     counts = {rank: _number(event) for rank, event in members.items()}
     least = min(counts.values())
@@ -91,15 +119,19 @@ def _odd(members: dict[int, Event]) -> Iterator[Event]:
     number, together = Counter(_number(event) for event in members.values()).most_common(1)[0]
     same = {rank: event for rank, event in members.items() if _number(event) == number}
     calls = Counter(_call(event) for event in same.values())
-    if together < FEWEST or len(calls) == 1:
+    others = len({event.fields["op"] for event in same.values()}) > 1
+    if len(calls) == 1 or (together < FEWEST and not others):
         return
     usual, most = calls.most_common(1)[0]
     odd = [same[rank] for rank in sorted(same) if _call(same[rank]) != usual]
     if 2 * most <= together:
         odd = [replace(odd[0], rank=None, local_rank=None, host=None)]
+    sizes = (event.fields.get("nranks") for event in members.values())
+    size = max((one for one in sizes if isinstance(one, int)), default=0)
+    absent = max(0, size - len(members))
     for event in odd:
         fields = {
-            **event.fields, "usual_op": usual[0], "usual_elements": usual[1], "agree": most,
+            **event.fields, **standing(most, together - most, absent), "usual_op": usual[0], "usual_elements": usual[1], "agree": most,
             "differs": "operation" if event.fields["op"] != usual[0] else "arguments",
         }  # fmt: skip
         yield replace(event, name=EVENTS[1], nature=Nature.MEASUREMENT, fields=fields)

@@ -1,6 +1,7 @@
 """Points of a series one by one, and the events that are derived from them."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -29,6 +30,12 @@ def points_of(points: Points) -> list[Point]:
     """Return the points of a series."""
     columns = points.steps, points.times, points.values, points.lines
     return [Point(*row) for row in zip(*columns, strict=True)]
+
+
+def step_before(points: Points, line: int) -> int | None:
+    """Return the last step of a series that stands above a line, None without one."""
+    place = bisect_left(points.lines, line) - 1
+    return whole(points.steps[place]) if place >= 0 else None
 
 
 def whole(step: float) -> int | None:

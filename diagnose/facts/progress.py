@@ -8,6 +8,7 @@ without saying who they are, that is the last steps.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,14 @@ SUCCESS = frozenset({"done", "duration", "iteration"})
 
 UNNUMBERED = ("loss", "epoch", "grad_norm", "step_time")
 """Metrics of one training record each, for programs that print no step beside them."""
+
+LOST_PEERS = frozenset(
+    {
+        "c10d.store_closed", "gloo.connection_closed", "nccl.ras_dead_peer", "nccl.remote_error",
+        "nccl.socket_closed", "nccl.socket_failed",
+    }
+)  # fmt: skip
+"""Records of a connection that its other end closed, as any process does when it has finished."""
 
 KILLS = frozenset({"kernel.oom_kill"})
 """Ends of a process that somebody else reports: what others print behind them is not its work."""
@@ -112,6 +121,8 @@ class Progress:
         """
         if any(self._follows(end, event) for end in self._successes):
             return True
+        if event.name in LOST_PEERS and event.attempt in self._finished:
+            return True
         own = [mark for mark in self.marks if mark.rank == event.rank]
         somewhere = event.rank is not None or event.host is not None
         of_one = (by == "rank" and somewhere) or event.name in KILLS
@@ -153,6 +164,25 @@ class Progress:
                 found.add(event.attempt)
         return found
 
+    @cached_property
+    def _finished(self) -> set[int]:
+        """The attempts in which every writer made the last step of one that ended with success."""
+        found: set[int] = set()
+        for attempt in {end.attempt for end in self._successes}:
+            last: dict[tuple[str, int | None], float] = {}
+            for mark in self.marks:
+                if mark.attempt == attempt and mark.step is not None:
+                    writer = mark.file, mark.rank
+                    last[writer] = max(mark.step, last.get(writer, mark.step))
+            ended = [
+                last[end.file, end.rank]
+                for end in self._successes
+                if end.attempt == attempt and (end.file, end.rank) in last
+            ]
+            if ended and min(last.values()) >= max(ended):
+                found.add(attempt)
+        return found
+
     def last_step(self) -> Mark | None:
         """Return the last step that the whole job completed, in its newest attempt with steps.
 
@@ -171,6 +201,23 @@ class Progress:
             return min(by_rank.values(), key=lambda mark: mark.step or 0)
         return max(current, key=lambda mark: mark.step or 0, default=None)
 
+    @cached_property
+    def _stamped(self) -> dict[str, list[Event]]:
+        """By file, the records with a stamp, in the order of lines."""
+        found: dict[str, list[Event]] = {}
+        for event in sorted(self._events, key=lambda one: one.line):
+            if self._clocks.of(event) is not None:
+                found.setdefault(event.file, []).append(event)
+        return found
+
+    def _no_later(self, event: Event) -> Instant | None:
+        """Return the stamp of the next record of its writer in that file."""
+        behind = self._stamped.get(event.file, [])
+        for other in behind[bisect_right(behind, event.line, key=lambda one: one.line) :]:
+            if other.rank == event.rank and other.host == event.host:
+                return self._clocks.of(other)
+        return None
+
     def _follows(self, mark: Mark, event: Event) -> bool | None:
         seen = self._clocks.of(event)
         if seen is not None and mark.instant is not None:
@@ -179,6 +226,11 @@ class Progress:
                 seconds, error = apart
                 if abs(seconds) > error or mark.file != event.file:
                     return seconds > error
+        elif seen is None and mark.instant is not None and mark.file != event.file:
+            bound = self._no_later(event)
+            apart = self._clocks.difference(bound, mark.instant) if bound is not None else None
+            if apart is not None and apart[0] > apart[1]:
+                return True
         if mark.file == event.file:
             return mark.line > event.end_line
         return True if mark.attempt > event.attempt else None

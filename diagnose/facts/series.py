@@ -214,16 +214,20 @@ def _groups(frame: "pl.DataFrame", stat: str, window: int) -> dict[int, Group]:
 
 
 def _level(frame: "pl.DataFrame", stat: str, window: int) -> dict[int, Group]:
-    """Compute the level of each group, and of its windows."""
+    """Compute the level of each group, and of its windows.
+
+    A high quantile shows at the highest value, other levels at the last.
+    """
     import polars as pl
 
+    row = pl.col("row").sort_by("value", maintain_order=True) if stat == "p95" else pl.col("row")
     compute, fewest = statistics.level(stat).alias("stat"), statistics.fewest(stat)
     blocks = frame.with_columns(block=pl.int_range(pl.len()).over("group") // window)
     parts = blocks.group_by("group", "block", maintain_order=True).agg(compute, count=pl.len())
     parts = parts.filter(pl.col("count") >= fewest).drop_nulls("stat")
     windows = dict(parts.group_by("group").agg("stat").rows())
     whole = frame.group_by("group", maintain_order=True).agg(
-        compute, pl.col("row").last(), middle=pl.col("value").median(), count=pl.len()
+        compute, row.last(), middle=pl.col("value").median(), count=pl.len()
     )
     whole = whole.filter(pl.col("count") >= fewest).drop_nulls("stat")
     return {

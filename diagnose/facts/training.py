@@ -23,12 +23,17 @@ from diagnose.facts import (
     checkpoints,
     collectives,
     comparison,
+    data_waits,
     differences,
     ended_workers,
     endpoints,
     exits,
+    fabric,
     fingerprints,
+    index_failures,
     nccl_calls,
+    overflow_runs,
+    repeated_jumps,
     settings,
     stacks,
     variable_values,
@@ -50,13 +55,17 @@ DERIVED = (
     *checkpoints.EVENTS,
     *collectives.EVENTS,
     *comparison.EVENTS,
+    *fabric.EVENTS,
+    *data_waits.EVENTS,
     *call_sites.EVENTS,
     *differences.EVENTS,
     *endpoints.EVENTS,
     *ended_workers.EVENTS,
     *exits.EVENTS,
     *fingerprints.EVENTS,
+    *index_failures.EVENTS,
     *nccl_calls.EVENTS,
+    *repeated_jumps.EVENTS,
     *stacks.EVENTS,
     *variable_values.EVENTS,
     *variables.EVENTS,
@@ -77,6 +86,9 @@ ABOVE_RECENT = 1.2
 
 LONG = 20
 """Points from which on the noise of a series is known."""
+
+NOISY = 0.25
+"""Share of the level from which on noise makes single points leap; a jump then needs the next ones."""
 
 AFTER = 3
 """Points behind a jump that are needed to say whether the level came back."""
@@ -124,21 +136,32 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
     reading.points.extend(data_shares(reading.points))
     nccl = settings.versions(reading.events)["nccl"]
     nccl_calls.count_repeats(reading.events)
+    found_jumps = list(jumps(reading, attempts, by_file))
+    for event in found_jumps:
+        event.attempt = attempts.at(event.file, event.line, event.attempt)
     found = [
         *checkpoints.saves(reading, clocks),
         *checkpoints.gaps(reading),
-        *checkpoints.open_saves(reading),
+        *checkpoints.open_saves(reading, clocks),
         *checkpoints.resumes(reading, clocks, by_file),
-        *jumps(reading, attempts, by_file),
+        *found_jumps,
+        *repeated_jumps.derive(
+            [jump for jump in found_jumps if jump.name == "train.loss_jump"], clocks
+        ),
+        *data_waits.stalls(reading.points, by_file),
+        *data_waits.epoch_starts(reading.points, by_file),
         *scale_falls(reading, attempts, by_file),
+        *overflow_runs.falls(reading),
         *bubbles(reading),
         *comparison.derive(reading.events),
+        *fabric.derive(reading.events, clocks),
         *call_sites.derive(reading.events),
         *differences.derive(reading.events),
         *endpoints.derive(reading.events),
         *ended_workers.derive(reading.events),
         *exits.derive(reading.events, clocks),
         *fingerprints.derive(reading.events),
+        *index_failures.derive(reading),
         *nccl_calls.derive(reading.events),
         *variables.names(reading.events, nccl),
         *variable_values.values(reading.events, nccl),
@@ -244,7 +267,7 @@ def _is_jump(run: list[Point], place: int, level: float, noise: float, limits: L
         return False
     if place >= LONG and rise < limits.score * noise:
         return False
-    if point.value >= limits.clear * level:
+    if point.value >= limits.clear * level and noise < NOISY * level:
         return True
     following = run[place + 1 : place + 1 + AFTER]
     return len(following) >= 1 and min(one.value for one in following) >= level + rise / 2

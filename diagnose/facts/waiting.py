@@ -10,6 +10,9 @@
 A progress bar of work on one host gets two fields: ``open``, it had not ended when the log stops,
 no step came behind it, and its rank did not itself wait until a timeout; ``awaited``, its rank, or
 else the one rank of the job that reports no timeout where all the others do.
+
+A watchdog that hung gets ``peers_seen``, how many other ranks have a log, and ``peers_share``, their
+share of all others of the job: nobody is odd among ranks of which nothing is known.
 """
 
 from collections.abc import Iterable, Iterator
@@ -55,6 +58,17 @@ def mark_open_work(events: Iterable[Event], progress: Progress, world_size: int 
             done or event.rank in waited or progress.after(event, "job") is True
         )
         event.fields["awaited"] = last if event.rank is None else event.rank
+
+
+def mark_watchdogs(events: Iterable[Event], job: JobModel) -> None:
+    """Give the watchdogs that hung ``peers_seen`` and ``peers_share``, in place."""
+    logs = job.ranks_with_logs
+    world = max(job.report.world_size or 0, max(logs, default=-1) + 1)
+    for event in events:
+        if event.name == "c10d.heartbeat_timeout":
+            others = len(logs - {event.rank})
+            event.fields["peers_seen"] = others
+            event.fields["peers_share"] = others / max(1, world - 1)
 
 
 def silent_ranks(reading: Reading, job: JobModel, clocks: Clocks) -> Iterator[Event]:

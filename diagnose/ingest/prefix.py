@@ -51,6 +51,9 @@ PARALLEL = re.compile(r"(?: (?:DP|PP|TP|EP|ATTN|MOE)\w*)+")
 SRUN = re.compile(
     r"(\d{1,6}):(?: (?!\s*0x[0-9a-f]|[\w.@-]+: <|link \w|\s*\d+ +\d+ +\d|\s*[\w<]+::)|$)"
 )  # fmt: skip
+SLURM_DAEMON = re.compile(r"^slurm(?:stepd|d|ctld)-")
+"""What Slurm's daemons put before the host, src/common/log.c: ``slurmstepd-node07: error:``."""
+
 PARALLEL_SHELL = re.compile(r"([A-Za-z0-9][\w.-]{1,80}):(?: |$)")
 ACTOR = re.compile(
     r"\((?:(?P<raylet>raylet)|(?:(?P<tag>[A-Za-z][^()=,]{0,80}?) )?(?:rank=(?P<rank>\d+) )?"
@@ -300,9 +303,10 @@ def _word(raw: str, at: int, hints: Hints) -> int:
             return found.end()
     found = PARALLEL_SHELL.match(raw, at)
     if found is not None:
-        if not states_host(found[1]):
+        name = SLURM_DAEMON.sub("", found[1])
+        if not states_host(name):
             return -1
-        hints.host = short(found[1])
+        hints.host = short(name)
         return found.end()
     found = KERNEL_HOST.match(raw, at) if " kernel: " in raw else None
     if found is not None and _names_host(found[1]):

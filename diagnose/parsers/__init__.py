@@ -25,6 +25,7 @@ MODULES = (
     "c10d_error",
     "c10d_dump",
     "flight_recorder",
+    "fr_verdict",
     "c10d_barrier",
     "c10d_desync",
     "c10d_store",
@@ -57,10 +58,12 @@ MODULES = (
     "slurm_nodes",
     "host_lifecycle",
     "dataloader",
+    "bad_sample",
     "steps_megatron",
     "steps_deepspeed",
     "steps_trainer",
     "steps_plain",
+    "steps_unnumbered",
     "steps_meters",
     "metrics_jsonl",
     "metrics_csv",
@@ -82,6 +85,7 @@ MODULES = (
     "dcgm",
     "nccl_tests",
     "ib_devinfo",
+    "ib_counters",
     "lspci",
 )
 """Names of the modules of this package that declare parsers."""

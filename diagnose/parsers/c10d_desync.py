@@ -141,7 +141,30 @@ PATTERNS = (
     ),
 )
 
+JOIN = (
+    Pattern(
+        event="c10d.uneven_inputs",
+        regex=r"Detected uneven input skew of greater than \d+\. This means that rank (?P<rank>\d+) has at least (?P<fewer>\d+) fewer inputs",
+        nature=Nature.ERROR,
+        source="PyTorch 1.7 to 2.12, algorithms/join.py, nn/parallel/distributed.py before 1.10",
+        sample="UserWarning: Detected uneven input skew of greater than 1000. This means that rank 3 has at least 1000 fewer inputs than other currently-active ranks.",
+        types={"rank": int, "fewer": int},
+    ),
+    Pattern(
+        event="c10d.uneven_inputs",
+        regex=r"Detected at least one rank that exhausted inputs\. Throwing across all ranks",
+        nature=Nature.ERROR,
+        source="PyTorch 1.9 to 2.12, algorithms/join.py, with throw_on_early_termination",
+        sample="RuntimeError: Detected at least one rank that exhausted inputs. Throwing across all ranks.",
+    ),
+)
+
 PARSERS = (
+    LineParser(
+        name="c10d-join",
+        title="PyTorch's Join: ranks with fewer inputs than others",
+        patterns=JOIN,
+    ),
     LineParser(
         name="c10d-fingerprints",
         title="PyTorch's check that all ranks call the same collective",

@@ -32,7 +32,7 @@ RESULTS = {
 
 NCCL_ERROR = LazyPattern(
     r"NCCL error(?: in)?: (?:(?P<place>\S+:\d+), )?(?P<message>[^\r\n]*?)"
-    r"(?:, NCCL version (?P<version>\d+\.\d+\.\d+)|$)"
+    r"(?:, NCCL ?version (?P<version>\d+\.\d+\.\d+)|$)"
 )
 EXPLANATION = LazyPattern(r"\b(nccl(?:\w+Error|InvalidArgument|InvalidUsage))\b|Unknown NCCL error")
 LAST_ERROR = LazyPattern(r"^\s*Last error:\s*(?P<text>.*)$")

@@ -12,6 +12,7 @@ off*: a start without its end is a save that did not finish, if the log goes on.
 
 import re
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import Convert, LineParser, Pattern
 from diagnose.parsers.convert import milliseconds
@@ -39,6 +40,14 @@ CHECKPOINT_PATH = (
     r"[^'\"]*(?:checkpoint|ckpt|global_step|iter_\d{7}|\.distcp|\.metadata|\.safetensors|"
     r"_states\.pt|pytorch_model|\.pth|rng_state|trainer_state)[^'\"]*"
 )
+MEMBER = (
+    r"(?:rng_state(?:_\d+)?\.pth|trainer_state\.json|training_args\.bin|(?:optimizer|scheduler)\.pt|"
+    r"\w*zero_pp_rank_\w+_states\.pt|mp_rank_\w+_states\.pt|__\d+_\d+\.distcp|global_step\d+|"
+    r"[\w.-]+-\d{5}-of-\d{5}\.(?:bin|safetensors))"
+)
+"""Names inside a checkpoint. Whoever loads one names its folder too; ``rmtree`` does not."""
+
+_MEMBER = LazyPattern(MEMBER)
 
 
 STEP_IN_NAME = re.compile(r"(?:global_step_?|iter_|step[-=_]|checkpoint-)(\d+)(?!\d)")
@@ -107,6 +116,12 @@ SAVING: tuple[Row, ...] = (
     ("ckpt.save_end", PROGRESS, ORBAX,
      r"Finished save \(blocking \+ background\) in (?P<lasted>[\d.]+) seconds @ (?P<path>\S+)",
      "[process=0] Finished save (blocking + background) in 45.60 seconds @ /data/ckpt/500", {"part": "async"}),
+    ("ckpt.save_start", PROGRESS, "NeMo callbacks/model_checkpoint.py, 2.x",
+     rf"Scheduled async checkpoint save for (?P<path>{PLACE})",
+     "Scheduled async checkpoint save for /data/ckpt/step=1000", {}),
+    ("ckpt.save_start", PROGRESS, SCRIPTS,
+     r"\bSaving (?:(?:the )?(?:latest|last|best|final|current|new|full|intermediate|periodic|training|sharded|distributed|epoch) (?:model |training )?)?(?:checkpoint|ckpt|snapshot)(?:\.{3}|:|\s*$| (?:to|at|for|model|as|step|epoch|iteration|after) )",
+     "2026-01-05 10:00:00,123 - trainer - INFO - Saving latest checkpoint for step 500", {}),
     ("ckpt.save_end", PROGRESS, SCRIPTS,
      r"[Ss]av(?:ed|ing) (?:the |model )?checkpoint\b(?: to (?P<path>/[^\s,:]+))?(?: [^\s]{1,40}){0,8}? (?:in|took) (?P<lasted>[\d.]+) ?(?:seconds|secs|sec|s)\b",
      "Saved checkpoint to /data/out/step_100 in 312.4s", {}),
@@ -242,9 +257,15 @@ ERRORS: tuple[Row, ...] = (
     ("ckpt.save_failed", ERROR, "Python shutil.rmtree, os.rmdir",
      rf"(?P<message>Directory not empty): '(?P<path>{CHECKPOINT_PATH})'$",
      "OSError: [Errno 39] Directory not empty: '/data/out/checkpoint-40'", {"reason": "race"}),
-    ("ckpt.load_failed", ERROR, "Python open",
-     rf"(?P<message>No such file or directory): '(?P<path>{CHECKPOINT_PATH})'$",
+    ("ckpt.save_failed", ERROR, "Python shutil.rmtree, os.unlink with dir_fd, 3.3 to 3.12",
+     rf"(?P<message>No such file or directory): '(?P<path>{MEMBER})'$",
+     "FileNotFoundError: [Errno 2] No such file or directory: 'rng_state_5.pth'", {"reason": "race"}),
+    ("ckpt.load_failed", ERROR, "Python open, and Rust libraries, which print no number and other quotes",
+     rf"(?P<message>No such file or directory): ['\"](?P<path>{CHECKPOINT_PATH})['\"]$",
      "FileNotFoundError: [Errno 2] No such file or directory: '/data/ckpt/step-500/__1_0.distcp'", {"reason": "missing-file"}),
+    ("ckpt.load_failed", ERROR, SAFETENSORS,
+     r"[Ss]afetensor.{0,120}(?P<message>No such file or directory \(os error 2\))",
+     "safetensors_rust.SafetensorError: IoError: No such file or directory (os error 2)", {"reason": "missing-file"}),
     ("ckpt.load_failed", ERROR, DCP,
      r"(?P<message>metadata is None; global metadata read failed)",
      "AssertionError: metadata is None; global metadata read failed: [Errno 2] No such file or directory: '/data/ckpt/step-500/.metadata'; rank local metadata read failed", {"reason": "missing-file"}),
@@ -286,9 +307,11 @@ TIMER_LAYOUTS = (
 )  # fmt: skip
 
 
-def _complete(event: Event, line: Line) -> Event:
-    """Add the step that the name of the checkpoint states."""
+def _complete(event: Event, line: Line) -> Event | None:
+    """Add the step that the name of the checkpoint states; drop what another pattern reads."""
     name = event.fields.get("path") or event.fields.get("tag")
+    if event.name == "ckpt.load_failed" and isinstance(name, str) and _MEMBER.fullmatch(name):
+        return None
     if event.fields.get("step") is None and isinstance(name, str):
         found = STEP_IN_NAME.findall(name)
         if found:

@@ -79,9 +79,10 @@ def _complete(event: Event, line: Line) -> Event | None:
     if message.startswith(("out of memory", "CUBLAS_STATUS_ALLOC_FAILED")):
         return None
     code = event.fields.get("code")
-    if code is None:
-        text = next((text for text in _LONGEST_FIRST if message.startswith(text)), None)
-        code = CODES[text][0] if text else None
+    # CUDA before 10.1 numbers its errors otherwise, so a text that is known counts for more.
+    text = next((text for text in _LONGEST_FIRST if message.startswith(text)), None)
+    if text is not None:
+        code = CODES[text][0]
     known = code if isinstance(code, int) else None
     status = (
         message.split()[0] if message.startswith(("CUBLAS_STATUS", "CUSPARSE_STATUS")) else None
@@ -124,10 +125,18 @@ CUDA_ERRORS = LineParser(
         ),
         Pattern(
             event="cuda.error",
-            regex=r"cuda runtime error \((?P<code>\d+)\) ?: (?P<message>.*?)(?: at /|$)",
+            regex=r"(?:cuda|hip) runtime error \((?P<code>\d+)\) ?: (?P<message>.*?)(?: at (?:[/.]|[A-Za-z]:)|$)",
             nature=Nature.ERROR,
             source="PyTorch up to 1.7, aten/src/THC/THCGeneral.cpp",
             sample="RuntimeError: cuda runtime error (802) : system not yet initialized at /build/aten/src/THC/THCGeneral.cpp:50",
+            types={"code": int},
+        ),
+        Pattern(
+            event="cuda.error",
+            regex=r"THCudaCheck FAIL file=.{1,300} line=\d+ error=(?P<code>\d+) : (?P<message>.*)",
+            nature=Nature.ERROR,
+            source="PyTorch up to 1.7 and Torch 7, THC/THCGeneral; codes of CUDA as it was then",
+            sample="THCudaCheck FAIL file=/build/aten/src/THC/THCGeneral.cpp line=50 error=38 : no CUDA-capable device is detected",
             types={"code": int},
         ),
         Pattern(
@@ -179,7 +188,7 @@ def _nvml(kind: str, regex: str, sample: str) -> Pattern:
         event="nvml.error",
         regex=f"(?P<message>{regex})",
         nature=Nature.ERROR,
-        source="NVIDIA driver 450 to 580, NVML error strings as nvidia-smi prints them",
+        source="NVIDIA driver 450 to 580, NVML error strings as nvidia-smi prints them; libnvidia-container 1.0 to 1.17",
         sample=sample,
         constants={"kind": kind},
     )
@@ -189,11 +198,11 @@ NVML_ERRORS = LineParser(
     name="nvml-error",
     title="NVML and nvidia-smi failures",
     patterns=(
-        _nvml("driver-mismatch", r"Failed to initialize NVML: Driver/library version mismatch",
+        _nvml("driver-mismatch", r"(?:Failed to initialize NVML|nvml error): [Dd]river/library version mismatch",
               "Failed to initialize NVML: Driver/library version mismatch"),
-        _nvml("unknown", r"Failed to initialize NVML: (?:Unknown Error|GPU access blocked.*|Insufficient Permissions)",
+        _nvml("unknown", r"(?:Failed to initialize NVML|nvml error): (?:Unknown Error|unknown error|GPU access blocked.*|[Ii]nsufficient [Pp]ermissions)",
               "Failed to initialize NVML: Unknown Error"),
-        _nvml("no-driver", r"Failed to initialize NVML: (?:Driver Not Loaded|N/A)|couldn't communicate with the NVIDIA driver",
+        _nvml("no-driver", r"(?:Failed to initialize NVML|nvml error): (?:Driver Not Loaded|driver not loaded|N/A)|couldn't communicate with the NVIDIA driver",
               "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running."),
         _nvml("no-devices", r"No devices were found", "No devices were found"),
         Pattern(

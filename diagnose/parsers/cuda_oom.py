@@ -47,11 +47,17 @@ FIGURES = (
     "other_pids", "unknown_used", "limit", "limit_binding", "exceeds_capacity", "short_by",
 )  # fmt: skip
 
-_TRIED = "out of memory. Tried to allocate"
+_TRIED = "Tried to allocate"
 _MPS = "MPS backend out of memory (MPS allocated"
 _START = LazyPattern(
     r"(CUDA|HIP|XPU) out of memory\. Tried to allocate (?:more than 1EB|" + SIZE + ")"
 )
+_BODY = LazyPattern(
+    r"^\s*()Tried to allocate "
+    + SIZE
+    + r"(?:\. GPU \d+ has a total capaci?ty| \(GPU \d+; [\d.]+ [KMGT]?i?B total capacity)"
+)
+"""The text without its first words, as it is pasted into a ticket or wrapped before."""
 _MPS_START = LazyPattern(
     r"MPS backend out of memory \(MPS allocated: " + SIZE + ", other allocations: " + SIZE
 )
@@ -88,7 +94,7 @@ _COMPLETE = LazyPattern(
 
 
 def _starts(line: Line) -> bool:
-    return bool(_START.search(line.text) or _MPS_START.search(line.text))
+    return any(one.search(line.text) for one in (_START, _MPS_START, _BODY))
 
 
 def _ends(lines: list[Line], following: Line) -> bool:
@@ -126,15 +132,15 @@ def _event(
 
 
 def _figures(text: str) -> tuple[str, Fields]:
-    start = _START.search(text)
+    start = _START.search(text) or _BODY.search(text)
     if start is None:
         return text, {"backend": "mps", **_found(_OF_MPS, text)}
-    fields: Fields = {"backend": start[1].lower()}
+    fields: Fields = {"backend": start[1].lower() or ("hip" if "_HIP_" in text else "cuda")}
     if start[2]:
         fields["requested"] = amount(start[2])
     else:
         fields["exceeds_capacity"] = True
-    behind = text[start.end() :]
+    behind = text[start.end(2) if start[2] else start.end() :]
     fields |= _found(_CLASSIC if _CLASSIC["gpu_index"].search(behind) else _MODERN, behind)
     allocated, unallocated = fields.get("allocated"), fields.get("reserved_unallocated")
     if isinstance(allocated, int) and isinstance(unallocated, int):

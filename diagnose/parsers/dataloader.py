@@ -10,7 +10,8 @@
     ``worker_pid`` (inside the container), ``signal`` as named or ``exit_code``. ``Killed`` is mostly
     the host's memory, ``Bus error`` shared memory, ``Terminated`` a consequence.
 ``shm.no_space``, ``os.disk_full``
-    ENOSPC under ``/dev/shm`` is shared memory, anywhere else a disk or a quota.
+    ENOSPC under ``/dev/shm`` is shared memory, anywhere else a disk or a quota. What NCCL says at
+    INFO it tries again.
 ``os.io_error``
     EIO, ENOTCONN, ESHUTDOWN, ESTALE, EREMOTEIO or EROFS with ``errno`` and ``path``; ETIMEDOUT only
     with a path, for sockets time out as well. Shells print no number.
@@ -38,7 +39,8 @@ _ERRNO_NAMES = {
 
 def _complete_loader(event: Event, line: Line) -> Event:
     fields = event.fields
-    if event.name == "dataloader.oversubscribed":
+    tolerated = event.name == "shm.no_space" and "NCCL INFO" in line.text
+    if tolerated or event.name == "dataloader.oversubscribed":
         event.nature = Nature.MEASUREMENT
     if event.name == "dataloader.worker_died":
         for name in ("worker_pid", "signal", "exit_code"):
@@ -72,10 +74,10 @@ DATALOADER = LineParser(
     name="dataloader",
     title="PyTorch's DataLoader: workers that died, timeouts, wrapped errors",
     patterns=(
-        _torch("dataloader.worker_died", r"DataLoader worker \(pid (?P<worker_pid>\d+)\) is killed by signal: (?P<signal>[A-Z][\w ]*?)(?:\.|,|$)",
+        _torch("dataloader.worker_died", r"DataLoader worker \(pid (?:(?P<worker_pid>\d+)|[^)]{1,20})\) is killed by signal: (?P<signal>[A-Z][\w ]*?)(?:\.|,|$)",
                "torch/csrc/DataLoader.cpp",
                "RuntimeError: DataLoader worker (pid 8123) is killed by signal: Killed. "),
-        _torch("dataloader.worker_died", r"DataLoader worker \(pid (?P<worker_pid>\d+)\) exited unexpectedly with exit code (?P<exit_code>-?\d+)",
+        _torch("dataloader.worker_died", r"DataLoader worker \(pid (?:(?P<worker_pid>\d+)|[^)]{1,20})\) exited unexpectedly with exit code (?P<exit_code>-?\d+)",
                "torch/csrc/DataLoader.cpp",
                "RuntimeError: DataLoader worker (pid 8123) exited unexpectedly with exit code 1. Details are lost due to multiprocessing."),
         _torch("dataloader.worker_died", r"DataLoader worker \(pid\(s\) (?P<worker_pids>[\d, ]+)\) exited unexpectedly",
@@ -196,6 +198,10 @@ FILES = LineParser(
               "coreutils and shells", "ls: cannot access '/mnt/s3': Transport endpoint is not connected"),
         _file("os.io_error", r"(?P<message>Input/output error|Stale file handle|Transport endpoint is not connected|Read-only file system|Remote I/O error) \((?:os error )?(?P<errno>5|30|107|116|121)\)",
               "the same as Rust and C++ print them", "IoError: Input/output error (os error 5)"),
+        _file("os.disk_full", r"(?:read|write)\(\): fd \d+ failed with (?P<message>No space left on device|Disk quota exceeded)",
+              f"{_TORCH}, torch/csrc/serialization.cpp", "RuntimeError: write(): fd 7 failed with No space left on device"),
+        _file("os.io_error", r"(?:read|write)\(\): fd \d+ failed with (?P<message>Input/output error|Stale file handle|Transport endpoint is not connected|Read-only file system|Remote I/O error|Cannot send after transport endpoint shutdown)",
+              f"{_TORCH}, torch/csrc/serialization.cpp", "RuntimeError: write(): fd 7 failed with Stale file handle"),
         _file("os.no_socket_folder", r"torch_shm_manager at .{1,200}: (?P<message>could not generate a random directory for manager socket)",
               f"{_TORCH}, torch/lib/libshm", 'RuntimeError: torch_shm_manager at "/opt/venv/bin/torch_shm_manager": could not generate a random directory for manager socket'),
         _file("os.write_failed", r"PytorchStreamWriter failed writing file (?P<record>[^:]+): (?P<message>file write failed)|unexpected pos \d+ vs \d+",

@@ -9,7 +9,8 @@ People paste the command and below it what came out, often without one line of a
 
 A text counts as generated where a command or a call that generates stands above it (mlx_lm,
 llama.cpp, Ollama, a completions request, ``model.generate``), where it is a reply with a
-``finish_reason``, where a label says so, or where the whole source is prose. Lines of logs, of
+``finish_reason``, where a label says so, where marks of a chat template ask the same thing again
+behind an answer, or where the whole source is prose. Lines of logs, of
 progress and of timings in between are left out, so that nothing a program repeats is taken for what
 a model wrote.
 
@@ -20,7 +21,7 @@ a model wrote.
     A loop, or a text of which more than a fifth of the four-word sequences come again. ``at_tail``:
     it ends, as far as pasted, in the loop. ``structured``: rows, code or markup, which repeat by
     right. ``cut_by_length``: the text ended because its length did. ``evidence``: ``command``,
-    ``script``, ``reply``, ``label`` or ``prose``.
+    ``script``, ``reply``, ``label``, ``dialogue`` or ``prose``.
 ``inference.runs_on``
     Marks of a further turn inside the text, such as ``<|im_start|>user``: the end was not noticed.
 
@@ -32,6 +33,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from diagnose.ingest.envelope import NOBODY, peel
 from diagnose.ingest.lazy import LazyPattern
@@ -59,6 +61,9 @@ NGRAMS_FROM, NGRAMS_LENGTH = 0.20, 100
 
 SENTENCE = 8
 """Words from which even one repetition inside a line is no program's."""
+
+STAMMER, STAMMER_PERIOD = 16, 2
+"""Tokens of a common word, or two, that come again and again as they do in no writing or program."""
 
 LATE = 0.15
 """A loop that ends within this last share of the text is at its tail: pastes add a remark."""
@@ -106,10 +111,17 @@ _LIST = LazyPattern(r"^\s*(?:\d+[.)]|[-*•])\s")
 """Points of a list resemble one another by right, as long as they are not equal."""
 
 _TURN = LazyPattern(
-    r"<\|im_start\|>\s*user|<\|start_header_id\|>\s*user|<\|user\|>|<\|eot_id\|>|<\|endoftext\|>"
+    r"<\|im_start\|>\s*(?:user|system)|<\|start_header_id\|>\s*(?:user|system)|<\|(?:user|system)\|>|<\|eot_id\|>|<\|endoftext\|>"
     r"|<\|im_end\|>|<\|end\|>|<end_of_turn>|<start_of_turn>user|\[INST\]|\[/INST\]|</s>"
     r"|^\s*#{2,3} ?(?:Human|Instruction|User|Input|Question)\b|^\s*(?:Human|User|USER|Question|Q):"
 )  # fmt: skip
+_ASKS = LazyPattern(
+    r"(?:<\|im_start\|>\s*user|<\|start_header_id\|>\s*user(?:<\|end_header_id\|>)?|<\|user\|>|<start_of_turn>user"
+    r"|\[INST\]|^\s*#{2,3} ?(?:Human|User)\b:?)\s*(?P<rest>.*)"
+)
+_MARK = LazyPattern(r"^\s*(?:<\||<start_of_turn>|\[INST\]|#{2,3} |<s>)")
+"""A prompt begins with a mark of its template; an answer does not."""
+
 _COMMON = frozenset(
     {
         "the", "a", "an", "and", "or", "of", "to", "in", "is", "are", "was", "were", "be", "that",
@@ -146,6 +158,8 @@ def accepts(name: str, head: bytes) -> bool:
     """Decide whether a source holds generated text; a log with requests in it does not."""
     text = head.decode("utf-8", "replace")
     lines = [line for line in text.split("\n")[:1_000] if line.strip()]
+    if _is_dialogue(lines):
+        return True
     if not any(trace in head for trace in _TRACES):
         return _is_prose(lines[:60])
     is_made = (
@@ -193,7 +207,9 @@ def _texts(lines: list[Line], calls: list[int], generation: Generation | None) -
     elif not replies:
         labelled = list(_labelled(lines))
         yield from labelled
-        if not labelled and _is_prose([line.text for line in lines if line.text.strip()]):
+        if not labelled and _is_dialogue([line.text for line in lines if line.text.strip()]):
+            yield Text("dialogue", lines)
+        elif not labelled and _is_prose([line.text for line in lines if line.text.strip()]):
             yield Text("prose", lines)
 
 
@@ -269,7 +285,7 @@ def _judge(text: Text, generation: Generation | None, cut: bool) -> Iterator[Eve
         yield from _runs_on(text, generation)
     if len(tokens) < SHORTEST:
         return
-    loop = find_loop(tokens) or find_loop(tokens, numbers_differ=True)
+    loop = find_loop(tokens) or find_loop(tokens, numbers_differ=True) or _stammer(tokens)
     share_of_4 = rep_4(tokens)
     if loop is None and (share_of_4 <= NGRAMS_FROM or len(tokens) < NGRAMS_LENGTH):
         return
@@ -302,6 +318,19 @@ def _judge(text: Text, generation: Generation | None, cut: bool) -> Iterator[Eve
     )
 
 
+def _stammer(tokens: list[str]) -> Loop | None:
+    """Return a loop of one or two words of which one is common, shorter than others must be."""
+    loop = find_loop(tokens, longest_period=STAMMER_PERIOD, least=STAMMER)
+    return loop if loop is not None and _is_stammer(loop, tokens) else None
+
+
+def _is_stammer(loop: Loop, tokens: list[str]) -> bool:
+    words = {
+        one.strip(".,;:!?\"'").lower() for one in tokens[loop.start : loop.start + loop.period]
+    }
+    return loop.period <= STAMMER_PERIOD and not _COMMON.isdisjoint(words)
+
+
 def _is_structured(lines: list[str], *, is_equal: bool) -> bool:
     if not is_equal and _share(lines, _LIST.match) > 0.5:
         return True
@@ -315,6 +344,8 @@ def _is_written(loop: Loop, tokens: list[str], places: list[Line]) -> bool:
     """
     ahead = loop.period if loop.period >= SENTENCE else 2 * loop.period
     within = places[min(loop.start + ahead, len(places) - 1)] is places[loop.start]
+    if _is_stammer(loop, tokens):
+        return within
     return loop.period > 2 and (within or loop.start >= SHORTEST)
 
 
@@ -355,6 +386,17 @@ def _is_prose(lines: list[str]) -> bool:
     if len(words) < SHORTEST or letters < 0.7 * sum(len(line.strip()) for line in lines[:200]):
         return False
     return sum(word in _COMMON for word in words) > 0.2 * len(words)
+
+
+def _is_dialogue(lines: list[str]) -> bool:
+    """Tell whether an answer runs on: it begins as text, and asks itself one thing more than once."""
+    if len(lines) < 4 or _MARK.match(lines[0]) or any(map(_is_log, lines)):
+        return False
+    asked: list[str] = []
+    for line, following in pairwise([*lines, ""]):
+        if found := _ASKS.search(line):
+            asked.append((found["rest"] or following).strip())
+    return len(set(asked)) < len(asked)
 
 
 def _share(texts: list[str], test: Callable[[str], object]) -> float:

@@ -20,6 +20,9 @@ The rate means something on an active port alone: one that is down prints a stal
 value. A port that is down may be meant to be. Old kernels print ``10 Gb/sec (4X)`` without a speed
 word on a healthy fast link. LIDs are hexadecimal in ibstatus and decimal in the others.
 
+``ib.provider_missing`` is libibverbs without the user-space half of a driver that the kernel has; on a
+host with adapters of several makes it is common for those nobody uses.
+
 *Empty*: ``Fatal error:  No devices`` gives ``ib.no_devices``: no driver, or none in this container.
 *Cut off*: a port without its state is noted.
 """
@@ -229,6 +232,27 @@ RDMA_LINK = LineParser(
             nature=Nature.MEASUREMENT,
             source="rdma-core, infiniband-diags/scripts/ibstatus",
             sample="Fatal error:  No devices",
+        ),
+        Pattern(
+            event="ib.no_devices",
+            regex=r"^(?P<message>0 HCAs found|No IB devices found)",
+            nature=Nature.MEASUREMENT,
+            source="rdma-core, libibverbs/examples/devinfo.c and device_list.c",
+            sample="0 HCAs found:",
+        ),
+        Pattern(
+            event="ib.provider_missing",
+            regex=r"libibverbs: Warning: no userspace device-specific driver found for (?P<device>\S+)",
+            nature=Nature.ERROR,
+            source="libibverbs 1.1 to rdma-core 5x, libibverbs/init.c; the device by its path in old ones",
+            sample="libibverbs: Warning: no userspace device-specific driver found for /sys/class/infiniband_verbs/uverbs0",
+        ),
+        Pattern(
+            event="ib.provider_missing",
+            regex=r"libibverbs: Warning: couldn't (?:load driver '(?P<device>[^']+)'|open config directory)",
+            nature=Nature.ERROR,
+            source="libibverbs 1.1 to rdma-core 5x, libibverbs/dynamic_driver.c",
+            sample="libibverbs: Warning: couldn't load driver 'libmlx5-rdmav34.so': libmlx5-rdmav34.so: cannot open shared object file: No such file or directory",
         ),
     ),
     refine=_complete,

@@ -117,6 +117,14 @@ LINES = LineParser(
             sample="Task in /slurm/uid_1001/job_77121/step_0 killed as a result of limit of /slurm/uid_1001/job_77121",
         ),
         Pattern(
+            event="kernel.memory_events",
+            regex=r"^oom_kill (?P<kills>\d+)$",
+            nature=Nature.MEASUREMENT,
+            source=f"{LINUX}, /sys/fs/cgroup/memory.events: kills since the control group was made",
+            sample="oom_kill 2",
+            types={"kills": int},
+        ),
+        Pattern(
             event="kernel.page_allocation_failed",
             regex=r"(?P<process>\S+): page allocation failure: order:(?P<order>\d+), mode:",
             nature=Nature.EFFECT,

@@ -12,19 +12,37 @@ both, what the same output says later belongs to that node. ``k8s.evicted`` with
 is the word of a table, which leaves out why. ``k8s.drained`` is a node that people or a controller
 emptied. Tolerations name the taints of lost nodes on every pod and are not read.
 
+``k8s.finished`` is when the container ended of whose end the lines around it tell, at that time.
+
 *Empty*: no such output in the input. *Cut off*: a line cut short gives nothing.
 """
 
-from diagnose.model.event import Event, Line, Nature
+from email.utils import parsedate_to_datetime
+
+from diagnose.ingest.stamp import parse_stamp
+from diagnose.model.event import Clock, Event, Line, Nature
 from diagnose.parsers.base import LineParser, Pattern
 from diagnose.parsers.convert import short_host
 
 
-def _complete(event: Event, line: Line) -> Event:
+def _complete(event: Event, line: Line) -> Event | None:
+    if event.name == "k8s.finished":
+        stamp = _moment(str(event.fields["at"]))
+        if stamp is None:
+            return None
+        event.time, event.clock = stamp
     host = event.host
     if host is not None and host.startswith("<"):
         event.host = None
     return event
+
+
+def _moment(text: str) -> tuple[float, Clock] | None:
+    """Return the moment of ``Mon, 14 Sep 2026 04:48:45 +0000`` or of an ISO stamp."""
+    try:
+        return parsedate_to_datetime(text).timestamp(), Clock.UTC
+    except ValueError:
+        return parse_stamp(text)
 
 
 def _pattern(event: str, regex: str, nature: Nature, sample: str, **constants: str) -> Pattern:
@@ -56,6 +74,10 @@ PODS = LineParser(
                  how="scheduled"),
         _pattern("k8s.placed", rf"{_ROW}(?:Running|Completed|Error|CrashLoopBackOff|Terminating|OOMKilled|Unknown|ContainerStatusUnknown) .{{1,80}} (?P<host>[a-z0-9][a-z0-9.-]*) +<none> +\S+ *$",
                  Nature.SETTING, "worker-3   1/1     Running   0          10m   10.0.4.7   node-07   <none>   <none>"),
+        _pattern("k8s.finished", r"^\s*Finished: +(?P<at>\w{3}, \d{1,2} \w{3} \d{4} [\d:]{8} [+-]\d{4})$", Nature.MEASUREMENT,
+                 "      Finished:     Mon, 14 Sep 2026 04:48:45 +0000"),
+        _pattern("k8s.finished", r"^\s*\"?finishedAt\"?: \"?(?P<at>\d{4}-\d\d-\d\dT[\d:]{8}Z)\"?,?$", Nature.MEASUREMENT,
+                 '        finishedAt: "2026-09-14T04:48:45Z"'),
         _pattern("k8s.evicted", rf"{_ROW}Evicted (?:.{{1,80}} (?P<host>[a-z0-9][a-z0-9.-]*) +<none> +\S+ *$)?", Nature.ERROR,
                  "worker-3   0/1     Evicted   0          10m   <none>   node-07   <none>   <none>"),
         _pattern("k8s.node_lost", r"Kubelet stopped posting node status|\bNodeLost\b|which was running pod .{1,80} is unresponsive",

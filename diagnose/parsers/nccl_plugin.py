@@ -40,6 +40,25 @@ def refine(event: Event, line: Line) -> Event | None:
 
 PATTERNS = (
     Pattern(
+        event="nccl.net_plugin",
+        regex=r"Plugin Path : (?P<path>\S+)|NET/Plugin ?: Loaded net plugin (?P<name>[^(\r\n]+)",
+        nature=Nature.SETTING,
+        source="NCCL 2.12 to 2.30, net.cc and plugin/net.cc; nccl-rdma-sharp, p2p_plugin.c",
+        sample="node-07:4121:4388 [3] NCCL INFO NET/Plugin: Loaded net plugin Libfabric (v9)",
+        types={"name": str.strip},
+        constants={"value": "plugin"},
+        fact="nccl.net_plugin",
+    ),
+    Pattern(
+        event="nccl.net_plugin",
+        regex=r"(?:Using internal network plugin|No plugin found \([^)\r\n]*\), using internal implementation)",
+        nature=Nature.SETTING,
+        source="NCCL 2.6 to 2.30, net.cc and plugin/net.cc",
+        sample="node-07:4121:4388 [3] NCCL INFO NET/Plugin: Could not find: libnccl-net.so. Using internal network plugin.",
+        constants={"value": "built in"},
+        fact="nccl.net_plugin",
+    ),
+    Pattern(
         event="nccl.plugin_failed",
         regex=r"Error: network (?P<plugin>[^\r\n]+) not found",
         nature=Nature.ERROR,
@@ -90,9 +109,9 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.ofi_no_provider",
-        regex=r"NET/OFI No eligible providers were found|NET/OFI Failed to initialize \w+",
+        regex=r"NET/OFI (?:No eligible providers were found|Failed to initialize \w+|Could not find any optimal provider(?:\s*$))",
         nature=Nature.ERROR,
-        source="aws-ofi-nccl 1.x, nccl_ofi_net.c",
+        source="aws-ofi-nccl 0.9 to 1.x, nccl_ofi_net.c",
         sample="node-07:4121:4388 [3] nccl_net_ofi_create_plugin:211 NCCL WARN NET/OFI No eligible providers were found",
     ),
     Pattern(

@@ -127,9 +127,9 @@ PATTERNS = (
     ),
     Pattern(
         event="nccl.internal_bug",
-        regex=r"List loop at element|Proxy append (?:on running operation|out of bounds)|Unable to post incomplete proxy op chain|could not find mr 0x[0-9a-f]+ inside cache|NET/IB : unable to allocate requests",
+        regex=r"List loop at element|Could not find NET with id [0-9a-f]+|Proxy append (?:on running operation|out of bounds)|Unable to post incomplete proxy op chain|could not find mr 0x[0-9a-f]+ inside cache|NET/IB : unable to allocate requests",
         nature=Nature.ERROR,
-        source="NCCL 2.4 to 2.30, proxy.cc",
+        source="NCCL 2.4 to 2.30, proxy.cc; graph/topo.h, where the plan names an adapter outside of it",
         sample="node-07:4121:4388 [3] proxy.cc:300 NCCL WARN List loop at element 3-4",
     ),
     Pattern(

@@ -52,12 +52,20 @@ def tokens_of(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def find_loop(tokens: Sequence[str], *, numbers_differ: bool = False) -> Loop | None:
+def find_loop(
+    tokens: Sequence[str],
+    *,
+    numbers_differ: bool = False,
+    longest_period: int = PERIOD,
+    least: int = LOOP,
+) -> Loop | None:
     """Return the loop with the shortest period, None without one.
 
     Args:
         tokens: Of the whole text.
         numbers_differ: Take all numbers for equal: a loop that only counts up is one.
+        longest_period: Tokens of the longest period that is looked for.
+        least: Tokens that make a loop.
     """
     first = max(0, len(tokens) - TAIL)
     codes: dict[str, int] = {}
@@ -65,13 +73,13 @@ def find_loop(tokens: Sequence[str], *, numbers_differ: bool = False) -> Loop | 
         codes.setdefault(_DIGITS.sub("0", token) if numbers_differ else token, len(codes))
         for token in tokens[first:]
     ]
-    for period in range(1, min(PERIOD, len(row) // REPEATS) + 1):
+    for period in range(1, min(longest_period, len(row) // REPEATS) + 1):
         longest, end, run = 0, 0, 0
         for at in range(period, len(row)):
             run = run + 1 if row[at] == row[at - period] else 0
             if run >= longest:
                 longest, end = run, at + 1
-        if longest + period >= max(LOOP, REPEATS * period):
+        if longest + period >= max(least, REPEATS * period):
             return Loop(first + end - longest - period, first + end, period)
     return None
 

@@ -9,8 +9,8 @@
 
 ``slurm.job_state`` is a line of ``sacct``, ``squeue`` or ``scontrol`` with its ``state`` in full.
 ``slurm.cancelled`` has ``reason``: time-limit, preemption, node-failure, requeue, task-failure, user
-(a signal or ``scancel``, often of somebody who saw it fail), else other. Ends of single tasks are
-``launcher.exit``. Containers exit with 128 + signal.
+(a signal or ``scancel``, often of somebody who saw it fail), else other; the facts add ``stalled``,
+how long the job had stood still. Ends of single tasks are ``launcher.exit``. Containers exit with 128 + signal.
 
 *Empty*: the scheduler ended nothing. *Cut off*: a line cut short is not recognised.
 """
@@ -94,8 +94,8 @@ SLURM = LineParser(
         _slurm("slurm.unkillable", r"STEPD TERMINATED ON (?P<host>\S+) AT \S+ DUE TO JOB NOT ENDING WITH SIGNALS",
                Nature.ERROR, "src/slurmd/slurmstepd/mgr.c: a process in uninterruptible sleep",
                "slurmstepd: error: *** JOB 77121 STEPD TERMINATED ON node-07 AT 2026-09-14T04:48:45 DUE TO JOB NOT ENDING WITH SIGNALS ***"),
-        _slurm("slurm.node_failure", r"srun: error: Node failure on (?P<host>[\w.-]+)",
-               Nature.ERROR, "src/srun/libsrun/launch.c", "srun: error: Node failure on node-07"),
+        _slurm("slurm.node_failure", r"error: Node failure on (?P<host>[\w.,\[\]-]+)",
+               Nature.ERROR, "src/srun, src/salloc and src/api: each client that waits for an allocation or step", "srun: error: Node failure on node-07"),
         _slurm("slurm.node_failure", r"Killing JobId=(?P<job>\d+) on failed node (?P<host>[\w.-]+)",
                Nature.ERROR, "src/slurmctld/job_mgr.c", "slurmctld: Killing JobId=77121 on failed node node-07"),
         _slurm("slurm.node_failure", r"error: Nodes (?P<host>[\w.,\[\]-]+) not responding",
@@ -116,6 +116,14 @@ SLURM = LineParser(
 )  # fmt: skip
 
 
+_PRESSURE = {"DiskPressure": "ephemeral-storage", "MemoryPressure": "memory", "PIDPressure": "pids"}
+"""The kubelet's conditions of a node, by the resource that ran short."""
+
+
+def _resource(text: str) -> str:
+    return _PRESSURE.get(text, text)
+
+
 def _kubernetes(event: str, regex: str, nature: Nature, sample: str, **constants: str) -> Pattern:
     return Pattern(
         event=event,
@@ -123,7 +131,7 @@ def _kubernetes(event: str, regex: str, nature: Nature, sample: str, **constants
         nature=nature,
         source="Kubernetes 1.2x, kubectl describe and kubelet events",
         sample=sample,
-        types={"exit_code": int, "host": short_host},
+        types={"exit_code": int, "host": short_host, "resource": _resource},
         constants=constants,
     )
 
@@ -141,6 +149,8 @@ KUBERNETES = LineParser(
                     Nature.ERROR, "worker-3   0/1     OOMKilled   2 (5m ago)   10m"),
         _kubernetes("k8s.evicted", r"The node was low on resource: (?P<resource>[\w-]+)\.",
                     Nature.ERROR, "Warning  Evicted  kubelet  The node was low on resource: memory. Threshold quantity: 100Mi, available: 61204Ki."),
+        _kubernetes("k8s.evicted", r"The node had condition: \[(?P<resource>\w+Pressure)",
+                    Nature.ERROR, "Pod The node had condition: [DiskPressure]."),
         _kubernetes("k8s.evicted", r"Pod ephemeral local storage usage exceeds the total limit",
                     Nature.ERROR, "Pod ephemeral local storage usage exceeds the total limit of containers 50Gi.", resource="ephemeral-storage"),
         _kubernetes("k8s.evicted", r"Usage of EmptyDir volume \"(?P<volume>[^\"]+)\" exceeds the limit",

@@ -8,7 +8,13 @@
     A model was brought into memory: at the first request, or again because another one had pushed it
     out (``inference.model_evicted``).
 ``inference.oom``, ``inference.length_over_kv``
-    As for vLLM.
+    As for vLLM; ``what`` is the KV cache where the text says so.
+``inference.host_buffer_failed``
+    A buffer in the host's memory that could not be had, ``requested`` bytes.
+``inference.context_size``
+    The context that was asked for, in tokens.
+``inference.ready``
+    A model that llama.cpp has loaded, be it at a second try with less memory.
 
 *Empty*: nothing went wrong that these programs name. *Cut off*: single lines, each whole or absent.
 """
@@ -71,7 +77,7 @@ OLLAMA = LineParser(
         _message(
             "inference.model_load",
             r"llama runner started in (?P<seconds>[\d.]+) seconds",
-            Nature.MEASUREMENT,
+            Nature.PROGRESS,
             'time=2026-01-05T10:00:00.000Z level=INFO source=server.go:630 msg="llama runner started in 42.18 seconds"',
             "Ollama 0.1 to 0.13, llm/server.go",
             {"seconds": float},
@@ -92,10 +98,41 @@ OLLAMA = LineParser(
         ),
         _message(
             "inference.oom",
-            r"(?P<reason>cudaMalloc failed: out of memory|llama-server reported out-of-memory during startup|failed to allocate (?:\w+ )?buffer for (?:kv cache|the KV cache))",
+            r"(?P<reason>cudaMalloc failed: out of memory|llama-server reported out-of-memory during startup|failed to allocate (?:\w+ )?buffer for (?P<what>kv cache|the KV cache))",
             Nature.ERROR,
             "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9216.00 MiB on device 0: cudaMalloc failed: out of memory",
             "llama.cpp 2023 to 2026, ggml/src/ggml-cuda/ggml-cuda.cu; Ollama",
+        ),
+        _message(
+            "inference.host_buffer_failed",
+            r"ggml_backend_cpu\w*_alloc_buffer: failed to allocate buffer of size (?P<requested>\d+)",
+            Nature.ERROR,
+            "ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 34359738400",
+            "llama.cpp 2024 to 2026, ggml/src/ggml-backend.cpp",
+            {"requested": int},
+        ),
+        _message(
+            "inference.host_buffer_failed",
+            r"ggml_aligned_malloc: insufficient memory \(attempted to allocate +(?P<requested>[\d.]+ MB)\)",
+            Nature.ERROR,
+            "ggml_aligned_malloc: insufficient memory (attempted to allocate 32768.00 MB)",
+            "llama.cpp 2023 to 2026, ggml/src/ggml.c",
+            {"requested": size},
+        ),
+        _message(
+            "inference.context_size",
+            r"(?:llama_\w+: n_ctx +=|\bn_ctx_slot =|runner\.num_ctx=|--ctx-size(?: |=)) *(?P<tokens>\d+)",
+            Nature.SETTING,
+            "llama_context: n_ctx         = 131072",
+            "llama.cpp 2023 to 2026, src/llama-context.cpp and tools/server; Ollama, llm/server.go",
+            {"tokens": int},
+        ),
+        _message(
+            "inference.ready",
+            r"(?:main|main_loop|srv +\w+): (?:model loaded|server is listening on|HTTP server (?:is )?listening)|load_model: initializing(?: slots)?, n_slots = \d+",
+            Nature.PROGRESS,
+            "main: server is listening on http://127.0.0.1:8080 - starting the main loop",
+            "llama.cpp 2023 to 2026, tools/server/server.cpp; a load that is retried in a smaller layout ends here",
         ),
     ),
 )

@@ -7,7 +7,8 @@ Traps: torchtitan's memory is the maximum reserved and its ``tps`` is per device
 assumes an A100 whatever the GPU, so it is left out. modded-nanogpt prints a running mean since the
 timer was reset (``step_avg:nanms`` until then, which is no NaN loss); the time of a step is the
 difference of ``train_time``, where two lines of one timer stand in a block. A plain script's time is
-read where it states its unit.
+read where it states its unit, or beside the time it waited for data (LeRobot's ``updt_s`` is
+without that wait).
 """
 
 import re
@@ -43,6 +44,13 @@ PLAIN = LazyPattern(
     rb"\b(?:[Gg]lobal[ _-]?)?(?:[Ss]tep|[Ii]ter(?:ation)?|STEP)\b[ \t]*[:=#\[]?[ \t]*(\d+)\b(?:[ \t]*/[ \t]*(\d+))?"
     rb"([^\n\r]*?\b(?:[Tt]rain(?:ing)?[ _/])?(?:lm[ _]|per_token_)?[Ll]oss\b[^\n\r]*)"
 )
+BATCHES = LazyPattern(
+    rb"\b[Ee]poch\b[ \t]*[:=#\[]?[ \t]*(\d+)[^\n\r]{0,40}?\b[Bb]atch\b[ \t]*[:=#\[]?[ \t]*(\d+)(?:[ \t]*/[ \t]*(\d+))?"
+    rb"([^\n\r]*?\w*[Ll]oss\b[^\n\r]*)"
+)
+"""Lines that count batches within epochs, Apache MXNet's among them (``module/base_module.py``)."""
+NO_NUMBER = LazyPattern(r"([A-Za-z]\w*[Ll]oss)[\"']?(?:\s*[:=]\s*|\s+)[-+]?(nan|NaN|inf)\b")
+"""A loss by a name of the script's own counts where it is no number; its values may mean anything."""
 PLAIN_PAIR = LazyPattern(
     r"\b([A-Za-z][\w/]*(?:[ -](?:loss|rate|norm|time|scale))?)[\"']?(?:\s*[:=]\s*|\s+)"
     r"([-+]?(?:\d[\d,]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|nan|inf|NaN)(?![\w.]*[A-Za-z]\w*/\d))"
@@ -155,6 +163,13 @@ def _plain(block: BlockText) -> Iterator[Measurement]:
         values = _pairs(found[3].decode("utf-8", "replace"))
         if "loss" in values:
             yield Measurement(block.line_at(found.start()), float(found[1]), values)
+    for found in BATCHES.finditer(block.data):
+        if PLAIN.search(found[0]) or OTHERS.search(found[0]):
+            continue
+        values = _pairs(found[4].decode("utf-8", "replace"))
+        step = int(found[1]) * int(found[3]) + int(found[2]) if found[3] else None
+        if values:
+            yield Measurement(block.line_at(found.start()), step, values)
 
 
 def _pairs(text: str) -> dict[str, float]:
@@ -164,6 +179,8 @@ def _pairs(text: str) -> dict[str, float]:
         if name.lower() in TIME_WORDS:
             if unit in ("ms", "s", "sec", "s/it") and name.lower() != "elapsed":
                 columns.setdefault("step_time_ms" if unit == "ms" else "step_time_s", value)
+            elif not unit and name.lower() == "time":
+                columns.setdefault("time", value)
         elif name == "norm":
             columns.setdefault("grad_norm", value)
         else:
@@ -175,7 +192,12 @@ def _pairs(text: str) -> dict[str, float]:
     if (time := TRAILING_TIME.search(text)) and not {"step_time_ms", "step_time_s"} & set(columns):
         columns["step_time_ms"] = time[1]
     values = metrics(columns)
+    if "loss" not in values and (strange := NO_NUMBER.search(text)):
+        values["loss"] = float(strange[2])
     stated = "step_time_ms" in columns or "step_time_s" in columns
+    if "data_time" in values and {"step_time", "compute_time"} & set(values):
+        values.setdefault("step_time", values["data_time"] + values.get("compute_time", 0.0))
+        return values
     return {k: v for k, v in values.items() if k not in TIMES or (stated and k == "step_time")}
 
 
@@ -211,8 +233,9 @@ PARSERS = (
         title="Step lines of scripts: a step number and a loss",
         opens=("loss", "Loss"),
         read=read_plain,
-        emits=("loss", "step_time", "grad_norm", "learning_rate", "tokens_per_s",
-               "tokens_per_s_gpu", "loss_scale", "mfu", "train.nan_loss", "train.nan_gradient"),
+        emits=("loss", "step_time", "data_time", "compute_time", "grad_norm", "learning_rate",
+               "tokens_per_s", "tokens_per_s_gpu", "loss_scale", "mfu", "train.nan_loss",
+               "train.nan_gradient"),
         sample="step    12 | loss: 7.2551 | lr 2.1e-05 | norm: 1.82 | dt: 338.02ms | tok/sec: 155117\n",
     ),
 )  # fmt: skip

@@ -16,11 +16,12 @@ Two events, one for matching and one for the frames::
 
 In a chain (``The above exception was the direct cause``, ``During handling of``) the first block is
 the origin; behind ``Original Traceback``, ``-- Process 3 terminated`` and in an exception group it
-is the inner one. ``last_type`` and ``last_message`` are what the program ended with.
+is the inner one. ``last_type`` and ``last_message`` are what the program ended with. ``loader_wait``: the
+main process was waiting for a batch of PyTorch's loader.
 
 *Empty*: no uncaught error was printed; a process that was killed prints none either.
-*Cut off*: a traceback without its last line gives an event with its frames and no ``type``; one
-without either is noted.
+*Cut off*: a traceback without its last line gives an event at its deepest frame and no ``type``,
+save behind a terminal's ``^C``; one without frames is noted.
 """
 
 import re
@@ -47,6 +48,8 @@ _ERROR_HEAD = LazyPattern(r"\b(?:ERROR|CRITICAL|FATAL|Exception|E)\b")
 _MILD_HEAD = LazyPattern(r"\b(?:DEBUG|INFO|WARN(?:ING)?)\b|\b[Rr]etry")
 _NOT_PYTHON = LazyPattern(r"\b(?:LustreError|LNetError): ")
 """Kernel lines that begin like the name of a class."""
+
+
 def _complete(event: Event, line: Line) -> Event | None:
     kind = event.fields.get("type")
     if not isinstance(kind, str):
@@ -129,6 +132,10 @@ _CONNECTORS = (
     "During handling of the above exception, another exception occurred",
 )
 _INWARD = LazyPattern(r"Original Traceback|-- Process \d+ terminated with|^[\s|]*\+-\+?-+ \d+ -+")
+_INTERRUPTED = LazyPattern(r"\^C\W*Traceback")
+"""What a terminal echoes where somebody pressed Ctrl-C."""
+_LOADER_WAIT = LazyPattern(r"/torch/utils/data/dataloader\.py:\d+ (?:_try_get_data|_get_data)$")
+"""The wait of the main process for a batch of the workers, torch 1.0 to 2.9."""
 _AFTER_SUMMARY = 8
 """Lines of a longer message that may stand before the next block of a chain."""
 _FOREIGN = 10
@@ -142,6 +149,7 @@ class _Block:
     inward: bool
     frames: list[tuple[str, str, str]] = field(default_factory=list)
     source_line: str | None = None
+    deepest: Line | None = None
     summary: Line | None = None
     type: str | None = None
     message: str = ""
@@ -185,7 +193,7 @@ def _read(lines: list[Line]) -> list[Event]:
         frame = _FRAME.match(text)
         if frame:
             block.frames.append((frame[1], frame[2], frame[3] or ""))
-            block.source_line = None
+            block.source_line, block.deepest = None, lines[at]
         elif _is_summary(texts, at):
             parts = _SUMMARY.match(text)
             assert parts is not None
@@ -205,21 +213,24 @@ def _event(blocks: list[_Block], first: Line) -> Event:
         last = blocks[0]
     path, _, function = origin.frames[-1] if origin.frames else (None, None, None)
     message = origin.message[:MESSAGE_LIMIT].strip()
+    kind = origin.type or ("KeyboardInterrupt" if _INTERRUPTED.search(first.text) else None)
     frames: list[Value] = [
         f"{name}:{number} {inside}".strip() for name, number, inside in origin.frames[-FRAME_LIMIT:]
     ]
-    end = max((block.summary.number for block in blocks if block.summary), default=first.number)
+    ends = [one for block in blocks if (one := block.summary or block.deepest)]
+    end = max((one.number for one in ends), default=first.number)
     return make_event(
         "python.exception",
-        error_nature(origin.type, message),
-        origin.summary or first,
+        error_nature(kind, message),
+        origin.summary or origin.deepest or first,
         {
-            "type": origin.type,
+            "type": kind,
             **error_details(message),
             "source_file": path,
             "function": function,
             "source_line": origin.source_line,
             "frames": frames,
+            "loader_wait": any(_LOADER_WAIT.search(str(frame)) for frame in frames),
             "chained": len(blocks) > 1,
             "last_type": last.type,
             "last_message": last.message[:MESSAGE_LIMIT].strip(),

@@ -221,6 +221,14 @@ OVERFLOWS = (
 )  # fmt: skip
 
 
+NOT_FINITE = r"(?:[Nn]a[Nn]|NAN|[Ii]nf(?:inite|inity)?|[Nn]on-?finite|not finite)"
+HEAD = r"(?:\b\w*(?:Error|Exception|Exit): |\b(?:ERROR|CRITICAL|FATAL|WARNING)\b[\s:\]|>-]{1,6})"
+LOSS_IS = (
+    rf"(?:The |the )?(?:[Tt]rain(?:ing)? |[Tt]otal |[Bb]atch )?[Ll]oss(?: value)? (?:is|was|has become|became|becomes|turned|went|=|==)"
+    rf"(?: now| to| into)? (?P<value>{NOT_FINITE})\b"
+)
+
+
 def _nan(metric: str, regex: str, source: str, sample: str) -> Pattern:
     return Pattern(
         event="train.nan_loss" if metric == "loss" else "train.nan_gradient",
@@ -241,6 +249,11 @@ NANS = (
     _nan("grad_norm", r"(?:Rank (?P<rank>\d+), node (?P<host>\S+), device (?P<device>\S+), iteration (?P<step>\d+): .*)?found (?P<value>NaN|Inf) in local grad norm", "Megatron-LM core/distributed/param_and_grad_buffer.py",
          "AssertionError: Rank 3: found NaN in local grad norm for bucket #3 in backward pass before data-parallel communication collective."),
     _nan("loss", r"(?:NaN|nan|Non-finite|non-finite|Inf|inf) (?:or (?:Inf|inf|NaN) )?loss (?:detected|encountered|at step (?P<step>\d+))", "common wording of training scripts", "RuntimeError: NaN loss detected"),
+    # Behind the class of an error or a level, or at the head of a line; advice begins otherwise.
+    _nan("loss", rf"(?:{HEAD}|^){LOSS_IS}(?:[.!;:(]|$| at (?:step|epoch|batch)| in | -> )", "wording of training scripts", "RuntimeError: training loss became NaN"),
+    _nan("loss", rf"{HEAD}(?:Found |Got |Detected |Encountered )?(?P<value>{NOT_FINITE})s?(?: (?:or|/) ?{NOT_FINITE})?(?: values?)?(?: (?:was|were))?(?: found| detected| encountered)? in (?:the )?(?:\w+ )?loss\b", "wording of training scripts", "ValueError: Found NaN in loss"),
+    _nan("loss", r"Model diverged with loss = (?P<value>NaN)|NaN loss during training|The loss returned in `training_step` is (?P<other>nan|inf)", "TensorFlow basic_session_run_hooks.py; PyTorch Lightning trainer/connectors", "tensorflow.python.training.basic_session_run_hooks.NanLossDuringTrainingError: NaN loss during training."),
+    _nan("loss", r"Batch (?P<step>\d+): Invalid loss, terminating training", "Keras callbacks, TerminateOnNaN", "Batch 212: Invalid loss, terminating training"),
     _nan("gradient", r"Function '(?P<function>\w+)' returned nan values in its \d+th output", "PyTorch autograd anomaly mode", "RuntimeError: Function 'MulBackward0' returned nan values in its 0th output."),
 )  # fmt: skip
 
@@ -265,7 +278,7 @@ EXITS = (
     _exit("done", r"Training completed\. Do not forget to share your model", HF, "Training completed. Do not forget to share your model on huggingface.co/models =)"),
     _exit("done", r"'train_runtime': '?(?P<seconds>[\d.]+)", HF, "{'train_runtime': 3600.1, 'train_samples_per_second': 9.1, 'train_steps_per_second': 0.57, 'train_loss': 1.9, 'epoch': 3.0}"),
     _exit("done", r"Trainer\.fit` stopped: `(?P<limit>max_\w+=\d+)` reached", "PyTorch Lightning loops/fit_loop.py", "`Trainer.fit` stopped: `max_steps=1000` reached."),
-    _exit("done", r"^Training (?:is )?(?:completed|complete|finished|done)(?: successfully)?[.!]?$", TITAN + ", and common wording of training scripts",
+    _exit("done", r"^(?:\w+: )?[Tt]raining (?:is )?(?:completed|complete|finished|done)(?: successfully)?(?:[,.]? (?:in|after|total time|time|took)[: ]+\d[\w:. ]{0,30})?[.!]?$", TITAN + ", and common wording of training scripts",
           "[titan] 2026-01-05 10:00:00,123 - root - INFO - Training completed"),
     # Printed behind "finally", so a run that failed prints it as well.
     _exit("ended", r"Total training time: (?P<duration>\d[\d:]*) \([\d:]+ on hooks\)", "detectron2 engine/hooks.py", "Total training time: 1:02:03 (0:00:12 on hooks)"),

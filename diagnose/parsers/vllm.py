@@ -282,6 +282,14 @@ START = LineParser(
         ),
         Pattern(
             event="inference.frame",
+            regex=r"with torch\.cuda\.(?P<function>graph)\((?:cudagraph,|self\._graph,|\s*cudagraph\b)",
+            nature=Nature.MEASUREMENT,
+            source=f"{_ALL}, vllm/compilation/backends.py and cuda_graph.py, vllm/worker/model_runner.py",
+            sample="    with torch.cuda.graph(cudagraph, pool=self.graph_pool):",
+            constants={"phase": "capture"},
+        ),
+        Pattern(
+            event="inference.frame",
             regex=r"[/\\](?:vllm|sglang)[/\\]\S{1,160}, line \d+, in (?P<function>load_model|load_weights|create_weights)\b",
             nature=Nature.MEASUREMENT,
             source=f"{_ALL} and SGLang, a Python traceback",

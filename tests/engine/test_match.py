@@ -108,6 +108,33 @@ def test_texts_print_times_and_the_unknown():
     assert match.missing == ("ibstatus of (unknown)",)
 
 
+def test_a_peer_prints_as_the_host_that_has_its_address():
+    [match] = matches(
+        "match: {event: e.x}",
+        event("nccl.bootstrap_interface", host="node-03", address="10.0.0.3"),
+        event("e.x", 2, peer="10.0.0.3"),
+        event("e.x", 3, peer="10.0.0.4"),
+        title="{{ events | map(attribute='peer') | list | hosts }}",
+        **{"with": {"peer": "{{ event.peer }}"}},
+    )
+    assert match.title == "node-03, 10.0.0.4"
+    assert match.with_values == {"peer": ["node-03"]}
+
+
+def test_what_is_missing_can_depend_on_whose_logs_are_there():
+    [match] = matches(
+        "match: {event: e.x}",
+        event("e.x", host="node-01"),
+        ends=[("rank0.log", 0, "node-01", 5)],
+        missing=[
+            "{% if 0 not in logs.ranks %}the log of rank 0{% endif %}",
+            "{% if 1 not in logs.ranks %}the log of rank 1{% endif %}",
+            "{% if 'node-01' not in logs.hosts %}the log of node-01{% endif %}",
+        ],
+    )
+    assert match.missing == ("the log of rank 1",)
+
+
 def test_a_text_that_fails_is_reported_and_harms_nothing():
     [match] = matches("match: {event: e.x}", event("e.x"), title="{{ nobody.knows }}")
     assert match.title == "test-rule"

@@ -186,6 +186,11 @@ class TestConfidence:
         object.__setattr__(opened, "cause", "comms.open")
         assert verdict([opened], case(event("c.effect", 1)))["waiting@job"].node.confidence < 0.6
 
+    @pytest.mark.parametrize(("share", "confidence"), [(1.0, 0.8), (0.75, 0.74), (0.05, 0.48)])
+    def test_a_vote_counts_less_the_fewer_votes_are_known(self, share, confidence):
+        found = verdict([CAUSE], case(event("c.cause", 1, seen_share=share)))
+        assert found["cause@job"].node.confidence == pytest.approx(confidence)
+
     def test_too_little_to_name_is_no_root(self):
         weak = propose("weak", "c.cause", confidence=0.3)
         assert roles(verdict([weak], case(event("c.cause", 1)))) == {"weak@job": "contributing"}

@@ -82,7 +82,9 @@ def test_an_evaluation_in_the_gap_says_nothing_of_the_save():
 
 def test_an_open_save_has_neither_end_nor_step_behind_it():
     start = saving("save_start", 5, step=100)
-    assert named(build(reading(start)), "ckpt.save_open") == [{"step": 100, "path": None}]
+    assert named(build(reading(start)), "ckpt.save_open") == [
+        {"step": 100, "path": None, "lead": None}
+    ]
     later = points("loss", [2.0], lines=[6])
     assert not named(build(reading(start, later)), "ckpt.save_open")
     assert not named(build(reading(start, saving("save_end", 6, step=100))), "ckpt.save_open")
@@ -129,3 +131,10 @@ def test_a_file_that_begins_with_the_same_step_may_be_of_the_same_run():
     mine = points("loss", [2.0], steps=[6], lines=[2])
     other = points("loss", [2.5], steps=[6], file="b.log")
     assert not named(build(reading(load, mine, other)), "train.replay")
+
+
+def test_an_open_save_as_old_as_the_collective_that_timed_out():
+    start = saving("save_start", 5, time=1000.0)
+    late = event("c10d.watchdog_timeout", time=1602.0, fields={"lasted": 600.0, "timeout": 600.0})
+    (found,) = named(build(reading(start, late)), "ckpt.save_open")
+    assert found["lead"] == 2.0

@@ -50,7 +50,8 @@ def test_a_stamp_shows_itself_whether_it_has_a_year(of_file):
     steps = points("loss", [2.1], times=[at("03-01 12:00:00")])
     clocks = Clocks(reading(one, steps))
     step, late = (
-        clocks.instant(time, of_file, host=None, file="a.log") for time in (steps.times[0], one.time)
+        clocks.instant(time, of_file, host=None, file="a.log")
+        for time in (steps.times[0], one.time)
     )
     assert clocks.difference(step, late) == (600.0, 0.0)
 

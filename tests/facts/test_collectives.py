@@ -193,3 +193,42 @@ def test_a_broadcast_may_end_before_all_have_come():
     events = [one for rank in range(4) for one in failed(rank)]
     events += [wait(5, "BROADCAST", seq=87), counters(5, 87, 86, 87)]
     assert ("stuck_on_device", 5) not in named(events)
+
+
+def vote(odd, seen, world_size=16):
+    """Return what is said of the first odd call of a group of all ranks, of which some speak."""
+    lines = [wait(rank, "BROADCAST" if rank in odd else "ALLREDUCE") for rank in seen]
+    found = next(one for one in derive(lines, world_size) if one.name == "collective.odd_call")
+    return {key: found.fields[key] for key in ("decided", "alone", "absent", "minority")}
+
+
+@pytest.mark.parametrize(
+    ("odd", "seen", "decided", "absent"),
+    [
+        ([2], range(16), True, 0),
+        ([2], range(12), True, 4),
+        ([2], range(8), False, 8),
+        ([4], [2, 3, 4], False, 13),
+        (range(7), range(16), True, 0),
+    ],
+    ids=["all speak", "the missing cannot turn it", "they can", "three of many", "seven of 16"],
+)
+def test_ranks_that_are_not_in_the_input_may_turn_a_vote(odd, seen, decided, absent):
+    found = vote(odd, seen)
+    assert (found["decided"], found["absent"]) == (decided, absent)
+
+
+def test_how_many_are_in_the_minority():
+    assert vote(range(7), range(16))["minority"] == pytest.approx(7 / 16)
+    assert vote([5], range(16))["alone"] is True
+
+
+def test_a_rank_whose_log_shows_no_such_call_has_no_vote():
+    lines = [wait(0, "BROADCAST"), *(wait(rank) for rank in range(1, 5))]
+    others = [
+        Event(name="train.note", nature=Nature.PROGRESS, file=f"rank{rank}.log", line=1, end_line=1,
+              text="", rank=rank)
+        for rank in range(5, 16)
+    ]
+    found = next(one for one in derive([*lines, *others], 16) if one.name == "collective.odd_call")
+    assert (found.fields["absent"], found.fields["decided"]) == (0, True)

@@ -196,3 +196,26 @@ def test_a_pid_that_a_rank_prints_itself_needs_no_counting():
     lines = [event("nccl.warn", rank=5, pid=26001, host="node-07", line=1, file="ranks.log")]
     exits = [abort(rank, local_rank=None) for rank in (4, 6, 7)]
     assert alive(*lines, *timeouts(4, 6, 7), *exits, ended(26001)) == [5]
+
+
+def test_a_timeout_without_a_stamp_says_nothing_of_the_order():
+    gone = event("c10d.not_destroyed", Nature.TEARDOWN, rank=3, line=1, file="r3.log", time=1e9)
+    said = event(rank=0, line=2, file="r0.log", time=1e9 + 600)
+    again = event(rank=0, line=3, file="r0.log")
+    assert early(gone, said, again) == [3]
+    assert early(gone, again) == []
+
+
+@pytest.mark.parametrize(
+    ("waiting", "left", "found"),
+    [([5], range(4), [5]), ([5], [0, 1], []), ([4, 5, 6, 7], range(4), [])],
+    ids=["one of five", "one of three", "half"],
+)
+def test_who_waits_alone_after_all_others_have_left(waiting, left, found):
+    gone = [
+        event("c10d.not_destroyed", Nature.TEARDOWN, rank=r, line=1, file=f"r{r}.log", time=1e9)
+        for r in left
+    ]
+    late = [event(rank=r, line=1, file=f"r{r}.log", time=1e9 + 600) for r in waiting]
+    case = build(reading(*gone, *late))
+    assert [one.rank for one in case.named("job.left_alone")] == found

@@ -40,6 +40,12 @@ def test_nothing_known_is_all_null():
     )
 
 
+def test_a_list_of_all_nodes_of_a_cluster_names_no_hosts_of_the_job():
+    listed = [event("slurm.node_state", host=f"node-{number}") for number in range(40, 60)]
+    job = build(reading(*world(), *listed)).job
+    assert job.hosts == ["node-01", "node-02"]
+
+
 def test_init_lines_place_the_ranks():
     job = build(reading(*world())).job
     assert job.report.world_size == 4
@@ -395,8 +401,63 @@ def test_a_file_named_after_a_pod_is_the_machine_that_its_program_prints():
     assert raised.host == "n3"
 
 
+def test_a_line_of_nccl_without_its_prefix_states_no_host():
+    version, warned = pod_line("nccl.version", "trainer-0"), pod_line("nccl.warn", "n3", line=2, pid=7)
+    assert build(reading(version, warned)).job.hosts == ["n3"]
+
+
+def test_words_around_a_host_in_the_name_of_a_file_make_no_further_host():
+    failed = event("torchrun.process_failed", file="a.log", line=2)
+    warned = event("nccl.warn", host="node-07", file="b.log")
+    source = SourceSummary(name="a.log", host="shepherd-node-07")
+    assert build(reading(failed, warned, sources=[source])).job.hosts == ["node-07"]
+    assert failed.host == "node-07"
+
+
+def test_a_name_that_two_hosts_are_part_of_stays():
+    warned = [event("nccl.warn", host=host, file="b.log") for host in ("node-07", "pod-2")]
+    source = SourceSummary(name="a.log", host="pod-2-node-07")
+    assert "pod-2-node-07" in build(reading(*warned, sources=[source])).job.hosts
+
+
 @pytest.mark.parametrize("others", [[("nccl.warn", "n4")], [("nccl.warn", "trainer-0")]])
 def test_a_name_of_several_machines_stays(others):
     events = [pod_line("nccl.warn", "n3"), pod_line("python.error_line", "trainer-0", line=2)]
-    events += [pod_line(name, host, line=3) for name, host in others]
+    events += [pod_line(name, host, line=3, pid=7) for name, host in others]
     assert "trainer-0" in build(reading(*events)).job.hosts
+
+
+def desync(file, host, rank=7, line=9):
+    fields = {"state": "not-joined", "ranks": [rank], "pg_rank": rank}
+    return event("c10d.desync_rank", file=file, host=host, line=line, rank=rank, fields=fields)
+
+
+def test_a_rank_that_a_message_speaks_of_is_not_the_one_that_wrote_it():
+    lines = [
+        event(file=f"rank{rank}.log", line=5, host=f"node-0{rank // 2 + 1}", rank=rank)
+        for rank in range(4)
+    ]
+    reports = [desync(one.file, one.host, rank=2) for one in lines]
+    job = build(reading(*lines, *reports, sources=[
+        SourceSummary(name=one.file, rank=one.rank, host=one.host, lines=9) for one in lines
+    ])).job  # fmt: skip
+    assert {one.rank for one in reports} == {2}
+    assert {one.host for one in reports} == {"node-02"}
+    assert job.host_of(2) == "node-02"
+
+
+def test_a_rank_of_which_only_others_speak_has_no_log():
+    lines = [event(file=f"rank{rank}.log", line=5, rank=rank) for rank in range(3)]
+    job = build(reading(*lines, *(desync(one.file, "node-01", rank=3) for one in lines))).job
+    assert 3 not in job.ranks_with_logs
+
+
+def test_numbers_that_two_hosts_share_name_nobody_in_a_report_either():
+    lines = [
+        event(file=f"{host}.log", line=1 + number, host=host, fields={"pg_rank": number})
+        for host in ("node-01", "node-02")
+        for number in range(2)
+    ]
+    report = desync("node-01.log", "node-01", rank=1)
+    build(reading(*lines, report))
+    assert report.rank is None

@@ -95,3 +95,27 @@ def test_pointers_become_communicators():
         "0xbb",
         "0xbb",
     ]
+
+
+def unnamed(pid, number=100, op="AllReduce", comm="0x55d0", nranks=4):
+    fields = {"op": op, "op_count": number, "count": 8, "datatype": 7, "reduction": 0, "root": 0,
+              "comm": comm, "nranks": nranks}  # fmt: skip
+    return event(
+        "nccl.collective",
+        Nature.MEASUREMENT,
+        file="job.log",
+        host="node-07",
+        pid=pid,
+        fields=fields,
+    )
+
+
+def test_without_the_start_another_operation_counts_and_names_nobody():
+    (one,) = derive([unnamed(1), unnamed(2, op="AllGather", comm="0x77")])
+    assert (one.name, one.rank, one.host) == ("nccl.odd_call", None, None)
+
+
+def test_without_the_start_processes_of_several_communicators_are_not_compared():
+    assert not list(derive([unnamed(1), unnamed(1, comm="0x66"), unnamed(2, op="AllGather")]))
+    assert not list(derive([unnamed(1, nranks=2), unnamed(2, nranks=2), unnamed(3, op="AllGather", nranks=2)]))  # fmt: skip
+    assert not list(derive([unnamed(1), unnamed(2, op="Send")]))

@@ -1,5 +1,5 @@
 from diagnose.facts.pods import name_nodes
-from diagnose.model.event import Nature
+from diagnose.model.event import Clock, Nature
 
 from .build import event, reading
 
@@ -62,3 +62,26 @@ def test_a_host_that_the_line_states_stays():
     ]
     name_nodes(reading(*events))
     assert events[2].host == "node-09"
+
+
+def test_a_pod_that_found_a_node_after_all_was_only_late():
+    events = [
+        k8s("not_scheduled", 1, "events.txt"),
+        k8s("placed", 2, "events.txt", "node-07", pod="worker-3", how="scheduled"),
+        k8s("not_scheduled", 3, "events.txt"),
+    ]
+    name_nodes(reading(*events))
+    assert [one.nature for one in events[::2]] == [Nature.MEASUREMENT, Nature.ERROR]
+
+
+def test_a_container_ended_when_it_finished():
+    events = [
+        k8s("container_terminated", 4, reason="OOMKilled"),
+        k8s("container_terminated", 5, exit_code=137),
+        k8s("finished", 7),
+        k8s("container_terminated", 40, exit_code=137),
+    ]
+    events[2].time, events[2].clock = 1_789_361_325.0, Clock.UTC
+    name_nodes(reading(*events))
+    assert [one.time for one in events] == [1_789_361_325.0] * 3 + [None]
+    assert events[0].clock is Clock.UTC

@@ -1,6 +1,7 @@
 """Jumps of losses, falls of the loss scale, shares of waiting, and the bubble of a pipeline."""
 
 import math
+from itertools import pairwise
 
 import pytest
 
@@ -106,6 +107,122 @@ def test_a_fall_of_the_loss_scale(scales, first, halvings):
 
 def test_halvings_far_apart_do_not_add_up():
     assert not falls([65536, 32768, 16384, 8192], first=9000, every=1000)
+
+
+def reported(scales, *, stated=True, steps=None):
+    """Return the falls among overflow records on lines 10, 20 and so on."""
+    records = [
+        event(
+            "train.overflow", Nature.EFFECT, line=10 * place,
+            fields={**({"scale": high} if stated else {}), "new_scale": low},
+        )
+        for place, (high, low) in enumerate(pairwise(scales), 1)
+    ]  # fmt: skip
+    series = [] if steps is None else [points("loss", [2.3] * len(steps), steps=steps, lines=[10 * i + 9 for i in range(len(steps))])]  # fmt: skip
+    return [
+        fall["halvings"] for fall in named(build(reading(*records, *series)), "train.scale_fall")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scales", "options", "halvings"),
+    [
+        ([512.0, 256.0, 128.0, 64.0, 32.0], {}, [4]),
+        ([512.0, 256.0, 128.0, 64.0], {}, []),
+        ([65536.0, 32768.0, 16384.0, 8192.0, 4096.0], {}, []),
+        ([65536.0, 32768.0, 16384.0, 8192.0], {"steps": [9000, 9001, 9002, 9003]}, [3]),
+        ([65536.0, 32768.0, 16384.0, 8192.0], {"steps": [9000, 9400, 9800, 9900]}, []),
+        ([512.0, 256.0, 128.0, 64.0, 32.0], {"steps": [1, 2, 3, 4]}, []),
+        ([128.0, 64.0, 32.0, 16.0, 8.0], {"stated": False}, []),
+        ([128.0, 64.0, 32.0, 16.0, 8.0], {"stated": False, "steps": [700, 701, 702, 703]}, [4]),
+    ],
+)
+def test_a_fall_that_is_reported_halving_by_halving(scales, options, halvings):
+    assert reported(scales, **options) == halvings
+
+
+def test_a_raise_between_halvings_begins_anew():
+    records = [
+        event(
+            "train.overflow", Nature.EFFECT, line=line, fields={"scale": 512.0, "new_scale": 256.0}
+        )
+        for line in range(1, 7)
+    ]
+    assert not named(build(reading(*records)), "train.scale_fall")
+
+
+def waits(shares):
+    values = [0.4 / (1 - share) for share in shares]
+    series = (
+        points("step_time", values),
+        points("data_time", [value * share for value, share in zip(values, shares, strict=True)]),
+    )
+    return named(build(reading(*series)), "train.data_stalls")
+
+
+def test_a_stall_in_a_short_series():
+    (stall,) = waits([0.01, 0.02, 0.01, 0.95, 0.01, 0.02])
+    assert (stall["stalls"], stall["points"], stall["at_start"]) == (1, 6, False)
+    assert stall["worst"] == pytest.approx(0.95)
+    assert stall["wait"] == pytest.approx(7.6)
+    assert 0.7 < stall["share"] < 0.8
+
+
+def test_a_stall_of_the_first_step_alone_is_marked():
+    assert [one["at_start"] for one in waits([0.95, 0.01, 0.02, 0.01, 0.01])] == [True]
+    assert [one["at_start"] for one in waits([0.95, 0.01, 0.02, 0.01, 0.9])] == [False]
+
+
+@pytest.mark.parametrize("shares", [[0.01] * 6, [0.95] * 4, [0.95] * 30])
+def test_no_stall_or_a_series_of_another_length(shares):
+    assert not waits(shares)
+
+
+def test_the_wait_at_the_start_of_every_epoch():
+    def found(waits, *, steps=(0, 20, 40, 60, 80, 100), epochs=(0, 0, 1, 1, 2, 2)):
+        place = {"steps": list(steps)}
+        series = (
+            points("data_time", waits, **place),
+            points("step_time", [wait + 0.4 for wait in waits], **place),
+            points("epoch", list(epochs), **place),
+        )
+        return named(build(reading(*series)), "train.epoch_start_wait")
+
+    (start,) = found([30, 0.1, 24, 0.1, 24, 0.1])
+    assert (start["wait"], start["steps"], start["epochs"]) == (24, 40, 2)
+    assert start["rest"] == pytest.approx(20)
+    assert start["share"] == pytest.approx(24 / 44)
+    assert not found([30, 0.1, 24, 0.1], steps=(0, 20, 40, 60), epochs=(0, 0, 1, 1))
+
+
+def twice(**second):
+    values, steps = [2.3, 2.3, 2.3, 4.9, 4.8, 4.7], [500, 510, 520, 530, 540, 550]
+    one = points("loss", values, steps=steps)
+    other = points("loss", values, steps=second.pop("steps", steps), **second)
+    return named(build(reading(one, other)), "train.jump_again")
+
+
+def test_a_jump_that_comes_back_in_the_next_attempt():
+    (again,) = twice(attempt=1, file="b.log")
+    assert (again["step"], again["apart"]) == (530, 0)
+
+
+def test_another_step_another_rank_or_one_run_seen_twice_is_no_second_jump():
+    assert not twice(attempt=1, file="b.log", steps=[600, 610, 620, 630, 640, 650])
+    assert not twice(file="b.log")
+    assert not twice(file="b.log", rank=1, attempt=1)
+
+
+def test_a_lookup_outside_a_table_says_how_far_the_run_was():
+    failed = event(
+        "cuda.device_assert", line=9, fields={"assertion": "srcIndex < srcSelectDimSize"}
+    )
+    other = event("cuda.device_assert", line=9, fields={"assertion": "probability contains nan"})
+    series = points("loss", [2.3, 2.3], steps=[880, 882], lines=[1, 2])
+    (found,) = named(build(reading(failed, series)), "train.index_failed")
+    assert (found["step"], found["steps_done"]) == (882, 882)
+    assert not named(build(reading(other, series)), "train.index_failed")
+    assert not named(build(reading(failed)), "train.index_failed")
 
 
 def test_the_search_after_a_load_is_no_fall():

@@ -129,3 +129,11 @@ def test_a_rank_that_says_why_it_ends_is_not_silent():
     error = event("python.exception", Nature.ERROR, rank=3, file="r3.log", line=3)
     case = build(reading(*waits(0, 1, 2), error, sources=[ending(3, -20)]))
     assert case.named("job.silent_rank") == []
+
+
+def test_a_watchdog_that_hung_says_how_many_others_have_a_log():
+    hung = event("c10d.heartbeat_timeout", line=3, rank=0)
+    build(reading(WORLD, hung))
+    assert (hung["peers_seen"], hung["peers_share"]) == (0, 0)
+    build(reading(WORLD, hung, event("train.note", Nature.PROGRESS, line=4, rank=3)))
+    assert (hung["peers_seen"], hung["peers_share"]) == (1, pytest.approx(1 / 3))

@@ -39,6 +39,8 @@ def test_a_sample_gives_one_event_only(pattern):
         ("[rank2]: OSError: [Errno 39] Directory not empty: '/data/tmp-checkpoint-50' -> '/data/checkpoint-50'", "ckpt.save_failed", {"reason": "race", "path": "/data/checkpoint-50", "step": 50}),
         ("FileNotFoundError: [Errno 2] No such file or directory: '/data/tmp-checkpoint-50' -> '/data/checkpoint-50'", "ckpt.save_failed", {"reason": "race"}),
         ("FileNotFoundError: [Errno 2] No such file or directory: '/scratch/t/checkpoint/composer_states.pt'", "ckpt.load_failed", {"reason": "missing-file", "path": "/scratch/t/checkpoint/composer_states.pt"}),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '__3_0.distcp'", "ckpt.save_failed", {"reason": "race", "path": "__3_0.distcp"}),
+        ('FileNotFoundError: No such file or directory: "/models/a/model-00002-of-00004.safetensors"', "ckpt.load_failed", {"reason": "missing-file", "path": "/models/a/model-00002-of-00004.safetensors"}),
         ("CheckpointException: CheckpointException ranks:dict_keys([5, 13])", "ckpt.rank_failed", {"ranks": [5, 13]}),
         ("Didn't find an RNG file, if you are resuming a training that was launched in a distributed fashion", "ckpt.state_missing", {"what": "rng state"}),
     ],

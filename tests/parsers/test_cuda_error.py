@@ -101,3 +101,19 @@ def test_lost_gpu(text, gpu, index):
 )
 def test_cells_of_a_gpu_that_does_not_answer(text, kind):
     assert [event.fields["kind"] for event in read(text)] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Failed to initialize NVML: Driver/library version mismatch", "driver-mismatch"),
+        (
+            "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown",
+            "driver-mismatch",
+        ),
+        ("nvidia-container-cli: initialization error: nvml error: driver not loaded", "no-driver"),
+        ("nvidia-container-cli: initialization error: nvml error: unknown error", "unknown"),
+    ],
+)
+def test_nvml_as_nvidia_smi_and_the_container_runtime_print_it(text, kind):
+    assert [(event.name, event.fields["kind"]) for event in read(text)] == [("nvml.error", kind)]

@@ -60,6 +60,7 @@ LOOPS = {
     "a paragraph twice in each line": "We need to write a program that draws the tide, and that shows the moon as it goes round. " * 2 + "\n\n" + ("We need to write a program that draws the tide, and that shows the moon as it goes round. " * 2 + "\n\n") * 2,
     "prose without a command": PROSE + LEAD + "It was good, and it was good to be there, " * 9,
     "Chinese": MLX + "港口位于河口。" + "船在夜里回来，早晨出去。" * 12,
+    "one common word at the end of a chat": "USER: Tell me about the harbour of this town.\nASSISTANT: The harbour lies at the mouth of the river, and most of the town looks down on it.\nUSER: What is the best time to see it, the market and the boats and the " + "the, " * 22 + "\n",
     "rows that never end": MLX + "=" * 10 + "\n" + "| boat | night |\n" * 40 + "=" * 10 + "\nGeneration: 512 tokens, 61.118 tokens-per-sec\n",
     "paraphrase without a period": MLX + "".join(f"{a} is very important for the health of the body and the mind. {b} " for a, b in zip(["Sleep", "Food", "Sleep", "Rest", "Food", "Sleep", "Rest", "Rest", "Food", "Sleep", "Food", "Rest"], ["It really is.", "So it is.", "So it is.", "It really is.", "Indeed.", "So it is.", "It really is.", "Indeed.", "So it is.", "Indeed.", "It really is.", "So it is."], strict=True)),
     "in a window's line ends": (MLX + LEAD + WHARF * 8).replace("\n", "\r\n"),
@@ -108,6 +109,10 @@ NORMAL = {
     "a training log that samples": "temperature: 1.0\ntop_p: 0.95\n" + "".join(f"step:{n} - actor/loss:0.31 - reward/mean:0.{n:02d} - time/step:12.1\n" for n in range(60)),
     "a script that waits": "SamplingParams(temperature=0.0)\n" + "waiting for the engine to come up, please be patient\n" * 60,
     "temperatures of a GPU": "top_p: 0.95\n" + "        GPU Current Temp                  : 45 C\n" * 60,
+    "a word that is said some times": PROSE + "It is the best, and the, the, the, the one that I know.\n",
+    "zeros in a row": PROSE + "0, " * 60 + "\n",
+    "laughter": PROSE + "ha " * 24 + "\n",
+    "a flag in a row": MLX + "[" + "True, " * 24 + "]\n" + PROSE,
     "a manual": "To serve the model, run the server with the model and the port. The port is the one that the clients use. If the server is behind a proxy, set the port of the proxy. The server writes a log, and the log is where the errors are. Read the log first, and then the manual, and if neither helps ask in the forum with the version of the server and the log.\n",
 }  # fmt: skip
 
@@ -167,6 +172,34 @@ def test_marks_of_a_further_turn_are_reported_once():
     ],
 )
 def test_an_end_mark_alone_is_no_further_turn(text):
+    assert not [e for e in events(dialect, text, "a.txt") if e.name == "inference.runs_on"]
+
+
+ASKED = "<|user|>\nWhich sea is the harbour at?\n<|assistant|>\nIt is at the north sea.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is at the north sea.\n<|system|>\nYou are helpful.\n" + ASKED * 2,
+        "港口在河口。\n<|im_start|>user\n港口在哪里？\n<|im_start|>assistant\n港口在河口。\n<|im_start|>user\n港口在哪里？\n",
+        "It is at the north sea.\n### Human: Which sea is it at?\nThe north sea.\n### Human: Which sea is it at?\n",
+    ],
+)
+def test_an_answer_that_asks_itself_the_same_again_runs_on(text):
+    assert [e for e in events(dialect, text, "a.txt") if e.name == "inference.runs_on"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ASKED * 3,
+        "It is at the north sea.\n" + ASKED + ASKED.replace("Which", "What"),
+        "INFO 2026-01-05 10:00:00 a sample of the data\n" + ASKED * 3,
+        "Human: hello\nAssistant: hi\nHuman: hello\nAssistant: hi\n",
+    ],
+)
+def test_a_prompt_or_a_sample_of_the_data_is_no_answer(text):
     assert not [e for e in events(dialect, text, "a.txt") if e.name == "inference.runs_on"]
 
 

@@ -1,6 +1,7 @@
 import pytest
 from communication import check_table, names, one, read
 
+from diagnose.model.event import Clock
 from diagnose.parsers import kubernetes
 
 
@@ -73,3 +74,21 @@ def test_a_described_pod_names_itself_before_its_node():
     events = read(kubernetes, text)
     assert [event.name for event in events] == ["k8s.object", "k8s.placed"]
     assert events[0].fields["pod"] == "worker-3"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "      Finished:     Mon, 14 Sep 2026 04:48:45 +0000",
+        "      Finished:     Mon, 14 Sep 2026 12:48:45 +0800",
+        '        finishedAt: "2026-09-14T04:48:45Z"',
+        '    "finishedAt": "2026-09-14T04:48:45Z",',
+    ],
+)
+def test_when_a_container_ended(text):
+    event = one(kubernetes, text)
+    assert (event.time, event.clock) == (1789361325.0, Clock.UTC)
+
+
+def test_a_day_that_does_not_exist_is_no_time():
+    assert names(kubernetes, "      Finished:     Mon, 44 Sep 2026 04:48:45 +0000") == []

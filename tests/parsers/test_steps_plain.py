@@ -29,6 +29,10 @@ GIB = 2**30
         ("step    12 | loss: 7.2551 | lr 2.1e-05 | norm: 1.82 | dt: 338.00ms | tok/sec: 155117", 12, {"loss": 7.2551, "learning_rate": 2.1e-5, "grad_norm": 1.82, "step_time": 0.338, "tokens_per_s": 155117}),
         ("step    1/74 | train loss 5.356185 | norm 30.0 | lr 1.9e-05 | 150.20 ms | 54000 tok/s", 1, {"loss": 5.356185, "grad_norm": 30, "learning_rate": 1.9e-5, "step_time": 0.1502, "tokens_per_s": 54000}),
         ("INFO Step [120/5000], Loss: 2.31, Time: 0.52s", 120, {"loss": 2.31, "step_time": 0.52}),
+        ("Epoch [3/20], Batch [6/40], Loss: 2.31", 126, {"loss": 2.31}),
+        ("Epoch[1] Batch[7] Speed: 143.86 samples/sec, train_loss=5.2,", None, {"loss": 5.2}),
+        ("epoch: 3/20 - batch: 6/40 - total_loss: 0.22 - time: 0.54 - data_time: 0.5 - lr: 0.009", 126, {"loss": 0.22, "step_time": 0.54, "data_time": 0.5}),
+        ("step:9 smpl:576 ep:2 loss:1.05 grdn:4.48 lr:1.8e-06 updt_s:0.302 data_s:3.1", 9, {"loss": 1.05, "compute_time": 0.302, "data_time": 3.1, "step_time": 3.402}),
         ("global_step=7 train_loss=1.5 time=3.1", 7, {"loss": 1.5}),
         ("iteration:  2500/500000   0% | elapsed time: 07:41:19 | per_token_loss: 3.1525 | lr: 9.990E-06 |", 2500, {"loss": 3.1525, "learning_rate": 9.99e-6}),
     ],
@@ -38,6 +42,18 @@ def test_each_layout_is_read_in_base_units(text, step, values):
     (record,) = found
     got = {name: record.values.get(name) for name in values}
     assert (record.step, got) == (step, pytest.approx(values))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Epoch[1] Batch[7] Speed: 143.86 samples/sec, IDLoss=nan,\n", 1),
+        ("Epoch[1] Batch[7] Speed: 143.86 samples/sec, IDLoss=45.7,\n", 0),
+        ("epoch 2 batch 3 D_loss inf G_loss 0.2\n", 1),
+    ],
+)
+def test_a_loss_by_another_name_counts_where_it_is_no_number(text, found):
+    assert len(events(dialect, text)) == found
 
 
 def test_torchtitan_without_a_flop_count_has_no_utilisation():

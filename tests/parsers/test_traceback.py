@@ -173,7 +173,22 @@ def test_cut_off_behind_its_frames():
     (event,) = exceptions("\n".join(SIMPLE.splitlines()[:6]))
     assert event.fields["type"] is None
     assert event.fields["function"] == "main"
-    assert event.line == 1
+    assert (event.line, event.end_line) == (5, 5)
+
+
+@pytest.mark.parametrize("head", ["^C", "^C^C", "  12%|#  | 3/24 [00:10<01:10,  3.2s/it]^C"])
+def test_an_interrupt_whose_last_line_is_cut_off(head):
+    (event,) = exceptions(head + "\n".join(SIMPLE.splitlines()[:6]))
+    assert (event.fields["type"], event.nature) == ("KeyboardInterrupt", Nature.TEARDOWN)
+
+
+@pytest.mark.parametrize(("function", "waits"), [("_try_get_data", True), ("_worker_loop", False)])
+def test_a_wait_for_the_loader_is_told_by_its_frames(function, waits):
+    path = "/opt/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py"
+    (event,) = exceptions(
+        f'Traceback (most recent call last):\n  File "{path}", line 1243, in {function}\n    x = 1\nKeyboardInterrupt\n'
+    )
+    assert event.fields["loader_wait"] is waits
 
 
 def test_cut_off_behind_its_first_line():

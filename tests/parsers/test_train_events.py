@@ -72,6 +72,10 @@ def test_overflows_of_all_wordings(text, fields):
     [
         ("[11:41:59.064379] Loss is nan, stopping training", "train.nan_loss", {"metric": "loss", "value": "nan"}),
         ("Loss is inf, stopping training", "train.nan_loss", {"value": "inf"}),
+        ("RuntimeError: training loss became NaN", "train.nan_loss", {"value": "NaN"}),
+        ("2026-01-05 10:00:00 ERROR - loss is not finite at step 12", "train.nan_loss", {"value": "not finite"}),
+        ("ValueError: NaN or Inf values found in the total loss", "train.nan_loss", {"value": "NaN"}),
+        ("Batch 212: Invalid loss, terminating training", "train.nan_loss", {"step": 212}),
         ("FloatingPointError: Loss became infinite or NaN at iteration=1200!", "train.nan_loss", {"step": 1200}),
         ("Rank 17, node node-07, device 1, iteration 900: Unexpected result nan (message='found NaN in local forward loss calculation')", "train.nan_loss", {"rank": 17, "host": "node-07", "step": 900}),
         ("found NaN in local grad norm for bucket #3", "train.nan_gradient", {"metric": "grad_norm"}),

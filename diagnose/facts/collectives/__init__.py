@@ -18,12 +18,13 @@
 Of a rank with a dump the dump is asked and its log lines are not.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from diagnose.facts.collectives.dumps import add_dumps
 from diagnose.facts.collectives.hang import findings
 from diagnose.facts.collectives.state import Picture, mark_p2p
 from diagnose.facts.collectives.text import add_text
+from diagnose.facts.identity import is_writer
 from diagnose.model.event import Event
 
 EVENTS = (
@@ -53,6 +54,7 @@ def derive(events: Sequence[Event], world_size: int | None = None) -> Iterator[E
         world_size: Ranks of the job, if known.
     """
     asked = [event for event in events if event.name.startswith(ASKED)]
+    silent = _silent(events, world_size)
     last = max((event.attempt for event in asked if event.name in STOPS), default=0)
     attempts: dict[int, list[Event]] = {}
     for event in asked:
@@ -60,10 +62,21 @@ def derive(events: Sequence[Event], world_size: int | None = None) -> Iterator[E
         dumped = event.name.startswith("fr.") and event.attempt == 0
         attempts.setdefault(last if dumped else event.attempt, []).append(event)
     for attempt, said in sorted(attempts.items()):
-        picture = Picture()
+        picture = Picture(silent=silent)
         add_dumps(said, picture)
         add_text(said, world_size, picture)
         mark_p2p(picture.groups)
         for found in findings(picture):
             found.attempt = attempt
             yield found
+
+
+def _silent(events: Iterable[Event], world_size: int | None) -> frozenset[int]:
+    """Return the ranks of the job of which there is neither a line nor a dump."""
+    written = {
+        event.rank
+        for event in events
+        if event.rank is not None and (is_writer(event) or event.name.startswith("fr."))
+    }
+    world = max(world_size or 0, max(written, default=-1) + 1)
+    return frozenset(range(world)) - written

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from diagnose.facts.collectives.report import event, nobody
+from diagnose.facts.collectives.report import event, listed, nobody
 from diagnose.facts.collectives.state import (
     EQUAL_SIZES,
     NOT_COLLECTIVE,
@@ -18,6 +18,7 @@ from diagnose.facts.collectives.state import (
     Member,
     Picture,
 )
+from diagnose.facts.votes import standing
 from diagnose.model.event import Event, Value
 
 Signature = tuple[str, int | str | None, str | None]
@@ -97,7 +98,9 @@ def odd_calls(found: Disagreement, picture: Picture) -> Iterator[Event]:
     ranks = found.odd or tuple(found.calls)
     usual = [rank for rank, call in found.calls.items() if call == found.usual]
     op, numel, _ = found.usual
-    for rank in found.odd or [next(rank for rank in found.calls if rank not in usual)]:
+    others = [rank for rank in found.calls if rank not in usual]
+    absent = _unknown_votes(found, picture)
+    for rank in found.odd or others[:1]:
         member = found.members[rank]
         mine = member.calls[found.seq]
         same_size = found.calls[rank][1] == numel
@@ -107,6 +110,8 @@ def odd_calls(found: Disagreement, picture: Picture) -> Iterator[Event]:
             "usual_ranks": len(usual),
             "usual_site": found.members[usual[0]].site,
             "differs": "operation" if mine.op != op else "type" if same_size else "size",
+            "other_ranks": listed(others),
+            **standing(len(usual), len(others), len(absent)),
             "calls": [_shown(*call) for call in found.counts()],
         }
         made = event(
@@ -114,6 +119,18 @@ def odd_calls(found: Disagreement, picture: Picture) -> Iterator[Event]:
             known=len(picture.ranks), call=mine,
         )  # fmt: skip
         yield made if found.odd else nobody(made)
+
+
+def _unknown_votes(found: Disagreement, picture: Picture) -> set[int]:
+    """Return the ranks that may have made a call of that number and of which none is known."""
+    group = found.group
+    silent = picture.silent & group.ranks if group.ranks else picture.silent
+    hidden = {
+        rank
+        for rank, one in group.members.items()
+        if found.seq not in one.calls and one.entered(found.seq) is not False
+    }
+    return (hidden | silent) - found.calls.keys()
 
 
 def _shown(op: str, numel: int | str | None, dtype: str | None) -> str:

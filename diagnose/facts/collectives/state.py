@@ -141,10 +141,17 @@ class Rank:
 
 @dataclass(slots=True)
 class Picture:
-    """All ranks and groups of one attempt."""
+    """All ranks and groups of one attempt.
+
+    Args:
+        groups: Those that somebody speaks of.
+        ranks: What is known, by rank.
+        silent: Ranks of the job of which there is nothing at all, neither a dump nor a line.
+    """
 
     groups: list[Group] = field(default_factory=list)
     ranks: dict[int, Rank] = field(default_factory=dict)
+    silent: frozenset[int] = frozenset()
 
     def waiting(self) -> Iterator[Member]:
         """Yield the oldest unfinished call of each rank that has one."""
