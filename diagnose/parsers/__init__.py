@@ -67,6 +67,7 @@ MODULES = (
     "steps_meters",
     "metrics_jsonl",
     "metrics_csv",
+    "tensorboard",
     "train_events",
     "checkpoint_messages",
     "checkpoint_manifest",
