@@ -29,7 +29,7 @@ from diagnose.model.report import (
     UnknownError,
     Verdict,
 )
-from diagnose.model.taxonomy import Cause
+from diagnose.model.taxonomy import UNKNOWN_OWNER, Cause
 from diagnose.playbooks import Playbook, fill
 
 SCHEMA = "diagnose.report/1"
@@ -137,9 +137,14 @@ def _proof(node: Node) -> list[Event]:
 
 
 def _places(node: Node) -> list[Event]:
-    """Return the evidence of a finding, one event of each line."""
+    """Return the evidence of a finding, one event of each line.
+
+    What it explains under the same cause is the same fault in other words, whose lines come last.
+    """
     places: dict[tuple[str, int], Event] = {}
-    for event in node.events:
+    same = (other for other in node.reach() if other is not node and other.cause is node.cause)
+    explained = [event for other in sorted(same, key=lambda each: each.key) for event in other.events]
+    for event in (*node.events, *explained):
         places.setdefault((event.file, event.line), event)
     return list(places.values())
 
@@ -241,6 +246,8 @@ def _summary(verdict: Verdict, findings: Sequence[Finding], unknown: Sequence[Un
         so = f"; it explains {explained} other finding{'s' * (explained != 1)}" if explained else ""
         return f"{roots[0].title}{so}{more}."
     if verdict == "symptoms-only":
+        if live and live[0].role == "contributing" and live[0].owner != UNKNOWN_OWNER:
+            return f"{live[0].title}; the evidence is too weak to call it the cause."
         if live:
             return f"{live[0].title}; the logs do not show why."
         return f"The logs end in an error that no rule knows: {unknown[0].template}"

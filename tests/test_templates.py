@@ -66,6 +66,14 @@ def test_hosts_are_counted_after_the_eighth():
     assert hosts(names[:2]) == "node-01, node-02"
     assert hosts(names).endswith("node-08 and 8 more")
     assert hosts("node-01") == "node-01"
+    assert hosts(names, 3) == "node-01, node-02, node-03 and 13 more"
+
+
+def test_ranks_are_one_or_several():
+    assert render("{{ one | ranks }}, {{ all | ranks | capitalize }}", one=[3], all=[0, 1, 5]) == (
+        "rank 3, Ranks 0-1,5"
+    )
+    assert render("{{ some | ranks }}", some=["<ranks>"]) == "rank <ranks>"
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def _seen_share(node: Node, case: Case) -> float:
     world = case.job.report.world_size
     if not shares and world and compares_population(node.rule):
         shares = [len(case.job.ranks_with_logs) / world]
-    return max(LEAST_SEEN, float(min(shares, default=1.0)) ** 0.25)
+    return max(LEAST_SEEN, math.sqrt(math.sqrt(min(shares, default=1.0))))
 
 
 def agreeing(nodes: Sequence[Node]) -> float:

@@ -16,6 +16,8 @@ from diagnose.parsers.convert import short_host
 
 PLACEMENT = "torchrun.placement"
 TABLE = "torchrun.child_failed"
+WORKER_LINES = frozenset({"torchrun.process_failed", "torchrun.sigterm", "torchrun.unkillable"})
+KILLED = "kernel.oom_kill"
 
 ERROR_FILE_PARTS = 4
 """Of ``torchelastic_ab/none_cd/attempt_0/3/error.json``, from the folder of the run on."""
@@ -97,6 +99,7 @@ def name_workers(events: Sequence[Event]) -> None:
             if event.rank is None and event.local_rank is not None:
                 event.rank = node.ranks.get(event.local_rank)
     _name_table_lines(events)
+    _name_pids(events)
 
 
 def name_tasks(events: Sequence[Event], world_size: int | None) -> None:
@@ -171,6 +174,30 @@ def _name_table_lines(events: Iterable[Event]) -> None:
         if owner is not None:
             event.rank, event.local_rank = owner.rank, owner.local_rank
             event.host = event.host or owner.host
+
+
+def _name_pids(events: Iterable[Event]) -> None:
+    """Give what names a worker by its pid alone the worker of the table that has that pid.
+
+    A kernel log without a host names a worker where one table alone says that this pid was killed.
+    """
+    events = list(events)
+    tables: dict[int, list[Event]] = {}
+    for event in events:
+        if event.name == TABLE and event.rank is not None and event.pid is not None:
+            tables.setdefault(event.pid, []).append(event)
+    for event in events if tables else ():
+        entries = tables.get(event.pid, []) if event.pid is not None else []
+        if event.name == KILLED:
+            killed = [one for one in entries if one.fields.get("signal") == "SIGKILL"]
+            entries = killed if event.host is None else []
+        elif event.name in WORKER_LINES:
+            entries = [one for one in entries if one.file == event.file]
+        else:
+            continue
+        if len({(one.rank, one.host) for one in entries}) == 1:
+            event.rank = entries[0].rank if event.rank is None else event.rank
+            event.host = event.host or entries[0].host
 
 
 def _tail(path: str) -> str:

@@ -12,13 +12,14 @@ from diagnose.facts.clock import Clocks
 from diagnose.facts.communicators import name_communicators
 from diagnose.facts.consecutive import name_writers
 from diagnose.facts.host_ends import relate_host_ends
+from diagnose.facts.inits import stuck_inits
 from diagnose.facts.job import JobModel, build_job
 from diagnose.facts.moments import align_attempts, barriers, file_clocks, log_ends
 from diagnose.facts.pods import name_nodes
 from diagnose.facts.progress import Progress
 from diagnose.facts.training import derive, insert
 from diagnose.facts.victims import mark_victims
-from diagnose.facts.waiting import mark_open_work, mark_watchdogs, silent_ranks
+from diagnose.facts.waiting import hung_watchdogs, mark_open_work, silent_ranks
 from diagnose.model.event import Clock, Event, Fact, Points
 from diagnose.model.reading import Reading
 
@@ -203,13 +204,14 @@ def build(reading: Reading) -> Case:
     relate_to_job(reading.events, job, clocks)
     job.ends = log_ends(reading, clocks, by_file, job.host_of)
     relate_host_ends(reading, job, clocks, by_file)
+    insert(reading, list(stuck_inits(reading.events, job)))
+    insert(reading, list(hung_watchdogs(reading.events, job)))
     insert(reading, list(silent_ranks(reading, job, clocks)))
-    insert(reading, list(collectives.derive(reading.events, job.report.world_size)))
+    insert(reading, list(collectives.derive(reading.events, job.report.world_size, clocks)))
     progress = Progress(reading, attempts, clocks, by_file)
     relate_cancels(reading.events, progress, clocks)
     mark_victims(reading.events, progress, clocks)
     mark_open_work(reading.events, progress, job.report.world_size)
-    mark_watchdogs(reading.events, job)
     gpu_memory.complete(reading, job, attempts, clocks, by_file)
     last = progress.last_step()
     if last is not None and last.step is not None:

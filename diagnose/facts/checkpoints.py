@@ -3,7 +3,8 @@
 =================== ==============================================================================
 ``ckpt.save``       A save that training waited for: ``lasted`` as stated, else between the stamps
                     of its start and its end; ``steps`` that would have fitted into it, and its
-                    ``share`` of the time since the save before
+                    ``share`` of the time since the save before; ``awaited``, the rank that wrote it,
+                    where its peers timed out and it did not
 ``ckpt.save_open``  A save that was begun and never reported as ended, with no step behind it
 ``train.replay``    Steps done again after a load: how far their loss is from the first time
 ``train.resume``    The level of the loss before and after a load
@@ -19,6 +20,7 @@ from statistics import fmean, median
 
 from diagnose.facts.attempts import step_counters
 from diagnose.facts.clock import Clocks
+from diagnose.facts.exits import waiting_ranks
 from diagnose.facts.points import Point, derived_event, points_of
 from diagnose.facts.statistics import level_and_noise
 from diagnose.model.event import Clock, Event, Nature, Points, Value
@@ -34,6 +36,9 @@ COMPARED = 100
 
 BEFORE, SETTLING, AFTER = 20, 2, 20
 """Points of the level before a load, left out behind it, and of the level behind that."""
+
+FEWEST_WAITING = 2
+"""Ranks that must have timed out before the one that saved was late alone."""
 
 FEWEST_BEFORE, FEWEST_AFTER = 5, 3
 FEWEST_WAITS = 3
@@ -66,6 +71,7 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
     previous: dict[str, float] = {}
     starts: dict[tuple[str, int | None], Event] = {}
     scheduled: set[tuple[str, Value]] = set()
+    waited = waiting_ranks(reading.events)
     for event in sorted(reading.events, key=lambda one: (one.file, one.line)):
         writer = event.file, event.rank
         if event.name == "ckpt.save_start":
@@ -106,8 +112,14 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
                 "step_time": usual,
                 "steps": lasted / usual if usual else None,
                 "share": lasted / (lasted + between) if between else None,
+                "awaited": _awaited(event.rank, waited),
             }
             yield _at(event, "ckpt.save", fields)
+
+
+def _awaited(rank: int | None, waited: set[int | None]) -> int | None:
+    """Return the rank of a save for which others waited; a program may print all on one rank."""
+    return rank if len(waited) >= FEWEST_WAITING and rank not in waited else None
 
 
 def _same_step(start: Event, end: Event) -> bool:
@@ -128,6 +140,7 @@ def gaps(reading: Reading) -> Iterator[Event]:
     gap that holds an evaluation says nothing of the save.
     """
     ended = {event.file for event in reading.events if event.name == "ckpt.save_end"}
+    waited = waiting_ranks(reading.events)
     starts: dict[str, list[Event]] = {}
     for event in reading.events:
         if event.name == "ckpt.save_start" and event.time is not None and event.file not in ended:
@@ -156,6 +169,7 @@ def gaps(reading: Reading) -> Iterator[Event]:
                 "step": start.fields.get("step"),
                 "path": start.fields.get("path"),
                 "lasted": lasted,
+                "awaited": _awaited(start.rank, waited),
             }
             yield _at(start, "ckpt.save", fields)
 

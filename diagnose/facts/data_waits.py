@@ -3,9 +3,9 @@
 ``train.data_stalls``
     Of the time that the lines of one writer show, ``share`` went into waiting for data; ``worst``
     is the share of the longest wait's step, ``wait`` its seconds, ``stalls`` the steps that waited
-    for half of their time or more. ``at_start``: the only such step is the first one shown, where the
-    workers of the loader may just have been started. Only of series that are too short for their
-    percentiles to mean much.
+    for half of their time or more. ``at_start``: the only such step is the first one shown, where
+    the workers of the loader may just have been started. Only of series that are too short for
+    their percentiles to mean much.
 ``train.epoch_start_wait``
     The first batch of every later epoch comes after ``wait`` seconds (the median); ``share`` of an
     epoch's time is that wait, for its ``steps`` take ``rest`` seconds at their usual pace.

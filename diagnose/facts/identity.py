@@ -87,10 +87,10 @@ def host_aliases(reading: Reading) -> dict[str, str]:
 
 def _within_names(names: Iterable[str | None], events: Iterable[Event]) -> dict[str, str]:
     """Return the host within each name of a file that puts words around it: ``agent-node-07``."""
-    names = {name for name in names if name is not None}
-    hosts = {short_host(event.host) for event in events if event.host} - names
+    stated = {name for name in names if name is not None}
+    hosts = {short_host(event.host) for event in events if event.host} - stated
     found: dict[str, str] = {}
-    for name in names:
+    for name in stated:
         within = {host for host in hosts if f"-{host}-" in f"-{name}-"}
         if len(within) == 1:
             found[name] = within.pop()

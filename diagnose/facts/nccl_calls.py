@@ -11,7 +11,8 @@ Calls are numbered for each communicator. They come from the trace of collective
 other ranks that stopped at one and the same number, which those of a job that goes on hardly do.
 Without the lines of the start a communicator has no name. All processes that trace calls of a
 single communicator of one size, and are not more than that size, are then taken for its members;
-of these only another operation under the same number counts, and nobody is named.
+of these only another operation under the same number counts, and nobody is named. Where the ranks
+of the processes are known and that size is more than half of the job, it is one communicator.
 Sends and receives are matched by pairs and have no common order; on a communicator that has them
 the numbers of the other calls may differ as well, so it is left out.
 
@@ -23,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from diagnose.facts.settings import whole
 from diagnose.facts.votes import standing
 from diagnose.model.event import Event, Nature, Value
 
@@ -51,7 +53,9 @@ def derive(events: Sequence[Event]) -> Iterator[Event]:
         if len(members) >= FEWEST:
             yield from _behind(members)
         yield from _odd(members)
-    for members in _unnamed(events):
+    for members, sure in _unnamed(events):
+        if sure and len(members) >= FEWEST:
+            yield from _behind(members)
         yield from _odd(members)
 
 
@@ -80,8 +84,15 @@ def _groups(events: Sequence[Event]) -> dict[tuple[int, str], dict[int, Event]]:
     return {group: members for group, members in groups.items() if group not in pairwise}
 
 
-def _unnamed(events: Sequence[Event]) -> Iterator[dict[int, Event]]:
-    """Yield the last calls of processes whose communicators have no name, by its size."""
+def _unnamed(events: Sequence[Event]) -> Iterator[tuple[dict[int, Event], bool]]:
+    """Yield the last calls of processes whose communicators have no name, by its size.
+
+    Such calls surely belong to one communicator where no second one of the size has room beside it:
+    it takes more than half of the largest. Of any others no rank is named.
+    """
+    sizes = (whole(event.fields.get("nranks")) or 0 for event in events)
+    ranks = (event.rank + 1 for event in events if event.rank is not None)
+    world = max(max(sizes, default=0), max(ranks, default=0))
     found: dict[tuple[int, int], dict[Process, dict[Value, Event]]] = {}
     for event in events:
         size = event.fields.get("nranks")
@@ -94,11 +105,14 @@ def _unnamed(events: Sequence[Event]) -> Iterator[dict[int, Event]]:
     for (_, size), processes in found.items():
         last = [event for calls in processes.values() for event in calls.values()]
         alone = len(last) == len(processes) <= size
-        if alone and not any(event.fields["op"] in PAIRWISE for event in last):
-            yield {
-                place: replace(event, rank=None, local_rank=None, host=None)
-                for place, event in enumerate(last)
-            }
+        if not alone or any(event.fields["op"] in PAIRWISE for event in last):
+            continue
+        named = {event.rank: event for event in last if event.rank is not None}
+        if len(named) == len(last) and 2 * size > world:
+            yield named, True
+        else:
+            nobody = (replace(event, rank=None, local_rank=None, host=None) for event in last)
+            yield dict(enumerate(nobody)), False
 
 
 def _behind(members: dict[int, Event]) -> Iterator[Event]:
@@ -131,7 +145,8 @@ def _odd(members: dict[int, Event]) -> Iterator[Event]:
     absent = max(0, size - len(members))
     for event in odd:
         fields = {
-            **event.fields, **standing(most, together - most, absent), "usual_op": usual[0], "usual_elements": usual[1], "agree": most,
+            **event.fields, **standing(most, together - most, absent),
+            "usual_op": usual[0], "usual_elements": usual[1], "agree": most,
             "differs": "operation" if event.fields["op"] != usual[0] else "arguments",
         }  # fmt: skip
         yield replace(event, name=EVENTS[1], nature=Nature.MEASUREMENT, fields=fields)

@@ -16,6 +16,7 @@ from typing import Literal
 
 from diagnose.facts.attempts import Attempts, step_counters
 from diagnose.facts.clock import Clocks, Instant
+from diagnose.facts.exits import EXITS
 from diagnose.model.event import Clock, Event, Nature, Points
 from diagnose.model.reading import Reading
 
@@ -24,7 +25,7 @@ WORK = ("nccl.collective", "train.", "inference.")
 failed also comes up, saves and exits; nor is a link that came back.
 """
 
-ENDS = frozenset({"train.exit"})
+ENDS = frozenset({"train.exit", "bench.finished"})
 
 SUCCESS = frozenset({"done", "duration", "iteration"})
 """Reasons of an end that training reaches only when it went well."""
@@ -42,6 +43,12 @@ LOST_PEERS = frozenset(
 
 KILLS = frozenset({"kernel.oom_kill"})
 """Ends of a process that somebody else reports: what others print behind them is not its work."""
+
+ZONE_STEP = 1800.0
+"""Seconds by which time zones differ."""
+
+BEFORE_END = 60.0
+"""Seconds before the end of a process in which its last step lies."""
 
 WELL_PAST = 2
 """Later steps of the peers: the one in flight, and one that needs every rank."""
@@ -124,6 +131,8 @@ class Progress:
         if event.name in LOST_PEERS and event.attempt in self._finished:
             return True
         own = [mark for mark in self.marks if mark.rank == event.rank]
+        if event.name in EXITS and event.rank is not None and self._other_zone(event, own):
+            return None
         somewhere = event.rank is not None or event.host is not None
         of_one = (by == "rank" and somewhere) or event.name in KILLS
         marks = own if of_one and event.rank is not None and own else self.marks
@@ -135,6 +144,23 @@ class Progress:
         if marks and not answers:
             return False
         return None if None in answers or not answers else False
+
+    def _other_zone(self, event: Event, own: list[Mark]) -> bool:
+        """Return whether the stamps of a rank and of the agent that saw its end differ by a zone.
+
+        Then the last step of a rank lies whole hours, or half of one, off the moment before its end.
+        """
+        end = self._clocks.of(event)
+        here = [mark for mark in own if mark.attempt == event.attempt and mark.file != event.file]
+        last = max(
+            (mark.instant for mark in here if mark.instant is not None),
+            key=lambda instant: instant.seconds,
+            default=None,
+        )
+        apart = self._clocks.difference(end, last) if end is not None and last is not None else None
+        if apart is None or apart[0] <= BEFORE_END:
+            return False
+        return -apart[0] % ZONE_STEP <= BEFORE_END
 
     def _went_on(self, event: Event, following: list[Mark]) -> bool:
         """Return whether the progress of others shows that an event of one rank was overcome."""

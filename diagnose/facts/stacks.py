@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from diagnose.facts.ended_workers import pid_owners
 from diagnose.model.event import Event, Nature, Value
 
 EVENTS = ("stack.minority", "stack.alone", "stack.all_wait")
@@ -83,6 +84,23 @@ class Member:
 def is_print_out(event: Event) -> bool:
     """Return whether an event stands in the print-out of a tool rather than in a rank's log."""
     return event.name == DUMP and event.fields["tool"] != "faulthandler"
+
+
+def name_pids(events: Sequence[Event]) -> None:
+    """Give dumps that name only a process the rank whose own lines have that pid, in place.
+
+    Hosts count pids each on their own: most of the dumps have to find an owner, or none does.
+    """
+    unnamed = [
+        event
+        for event in events
+        if event.name == DUMP and event.rank is event.host is None and event.pid is not None
+    ]
+    by_pid = pid_owners(event for event in events if event.name != DUMP) if unnamed else {}
+    known = [event for event in unnamed if event.pid in by_pid]
+    if len(known) >= FEWEST_DUMPED and len(known) >= MAJORITY * len(unnamed):
+        for event in known:
+            event.rank = by_pid[event.pid or 0]
 
 
 def derive(events: Sequence[Event]) -> Iterator[Event]:

@@ -31,10 +31,12 @@ from diagnose.facts import (
     fabric,
     fingerprints,
     index_failures,
+    inits,
     nccl_calls,
     overflow_runs,
     repeated_jumps,
     settings,
+    several_jobs,
     stacks,
     variable_values,
     variables,
@@ -64,8 +66,10 @@ DERIVED = (
     *exits.EVENTS,
     *fingerprints.EVENTS,
     *index_failures.EVENTS,
+    *inits.EVENTS,
     *nccl_calls.EVENTS,
     *repeated_jumps.EVENTS,
+    *several_jobs.EVENTS,
     *stacks.EVENTS,
     *variable_values.EVENTS,
     *variables.EVENTS,
@@ -88,7 +92,7 @@ LONG = 20
 """Points from which on the noise of a series is known."""
 
 NOISY = 0.25
-"""Share of the level from which on noise makes single points leap; a jump then needs the next ones."""
+"""Share of the level from which on noise makes single points leap; then the next must agree."""
 
 AFTER = 3
 """Points behind a jump that are needed to say whether the level came back."""
@@ -136,6 +140,7 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
     reading.points.extend(data_shares(reading.points))
     nccl = settings.versions(reading.events)["nccl"]
     nccl_calls.count_repeats(reading.events)
+    stacks.name_pids(reading.events)
     found_jumps = list(jumps(reading, attempts, by_file))
     for event in found_jumps:
         event.attempt = attempts.at(event.file, event.line, event.attempt)
@@ -163,6 +168,7 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
         *fingerprints.derive(reading.events),
         *index_failures.derive(reading),
         *nccl_calls.derive(reading.events),
+        *several_jobs.derive(reading.events),
         *variables.names(reading.events, nccl),
         *variable_values.values(reading.events, nccl),
         *stacks.derive(reading.events),

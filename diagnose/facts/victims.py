@@ -38,9 +38,7 @@ def mark_victims(events: Sequence[Event], progress: Progress, clocks: Clocks) ->
     errors = [
         event
         for event in events
-        if event.name.startswith(ERRORS)
-        and event.nature is Nature.ERROR
-        and event.rank is not None
+        if event.name.startswith(ERRORS) and event.nature is Nature.ERROR and event.rank is not None
     ]
     marked: set[tuple[str, int]] = set()
     for attempt in sorted({event.attempt for event in errors}):

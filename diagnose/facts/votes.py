@@ -1,8 +1,8 @@
 """How far a vote of ranks can be trusted: over those that are known, and against all who vote.
 
-A rank of which nothing is known may have voted either way. Fields of an event that rests on a vote:
-``minority`` (share of the votes that differ), ``alone`` (one single vote differs), ``absent`` (ranks
-whose vote is not known), ``decided`` (no vote of theirs could make the others the majority) and
+A rank of which nothing is known may have voted either way. Fields of an event that rests on a
+vote: ``minority`` (share of the votes that differ), ``alone`` (a single one differs), ``absent``
+(ranks whose vote is not known), ``decided`` (no vote of theirs could make the others the majority) and
 ``seen_share`` (of all votes, those that are known).
 """
 

@@ -1,30 +1,33 @@
 """Who the waiting ranks wait for, by what their logs do not hold.
 
-=================== ==============================================================================
-``job.silent_rank``  A rank whose log is there and has no timeout, though its peers timed out: it
-                     may be the one they waited for. ``gap`` is how many seconds before the wait its
-                     log ends, null where it has no stamps; ``whole_host`` whether the silent ranks
-                     are all those of one host
-=================== ==============================================================================
+===================== ============================================================================
+``job.silent_rank``   A rank whose log is there and has no timeout, though its peers timed out: it
+                      may be the one they waited for. ``gap`` is how many seconds before the wait
+                      its log ends, null where it has no stamps; ``past`` by how many its log goes
+                      on past the last stamps of its peers, where their timeouts have none;
+                      ``whole_host`` whether the silent ranks are all those of one host
+``job.hung_watchdog`` A watchdog that made no progress itself. ``peers_seen`` is how many other
+                      ranks have a log, ``peers_share`` their share of all others of the job:
+                      nobody is odd among ranks of which nothing is known
+===================== ============================================================================
 
 A progress bar of work on one host gets two fields: ``open``, it had not ended when the log stops,
 no step came behind it, and its rank did not itself wait until a timeout; ``awaited``, its rank, or
 else the one rank of the job that reports no timeout where all the others do.
-
-A watchdog that hung gets ``peers_seen``, how many other ranks have a log, and ``peers_share``, their
-share of all others of the job: nobody is odd among ranks of which nothing is known.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from diagnose.facts.clock import Clocks, Instant
+from diagnose.facts.identity import is_writer
 from diagnose.facts.job import JobModel
 from diagnose.facts.progress import Progress
 from diagnose.facts.stacks import is_print_out
-from diagnose.model.event import Event, Nature
-from diagnose.model.reading import Reading
+from diagnose.model.event import Event, Nature, Value
+from diagnose.model.reading import Reading, SourceSummary
 
-EVENTS = ("job.silent_rank",)
+EVENTS = ("job.silent_rank", "job.hung_watchdog")
 
 TIMEOUTS = frozenset({"c10d.watchdog_timeout", "c10d.store_timeout", "c10d.monitored_barrier"})
 
@@ -60,15 +63,17 @@ def mark_open_work(events: Iterable[Event], progress: Progress, world_size: int 
         event.fields["awaited"] = last if event.rank is None else event.rank
 
 
-def mark_watchdogs(events: Iterable[Event], job: JobModel) -> None:
-    """Give the watchdogs that hung ``peers_seen`` and ``peers_share``, in place."""
+def hung_watchdogs(events: Iterable[Event], job: JobModel) -> Iterator[Event]:
+    """Yield the watchdogs that hung, with how much is known of the other ranks."""
     logs = job.ranks_with_logs
     world = max(job.report.world_size or 0, max(logs, default=-1) + 1)
     for event in events:
         if event.name == "c10d.heartbeat_timeout":
             others = len(logs - {event.rank})
-            event.fields["peers_seen"] = others
-            event.fields["peers_share"] = others / max(1, world - 1)
+            fields: dict[str, Value] = {
+                "peers_seen": others, "peers_share": others / max(1, world - 1)
+            }  # fmt: skip
+            yield replace(event, name=EVENTS[1], nature=Nature.MEASUREMENT, fields=fields)
 
 
 def silent_ranks(reading: Reading, job: JobModel, clocks: Clocks) -> Iterator[Event]:
@@ -84,51 +89,115 @@ def silent_ranks(reading: Reading, job: JobModel, clocks: Clocks) -> Iterator[Ev
     if len(timed_out) < FEWEST_WAITING:
         return
     failed = {event.rank for event in reading.events if event.nature is Nature.ERROR}
-    dumps = {event.file for event in reading.events if is_print_out(event)}
-    onsets = [onset for event in waits if (onset := clocks.of(event, onset=True)) is not None]
-    found = []
-    for source in reading.sources:
-        rank = source.rank
-        if rank is None or not source.lines or source.name in dumps or rank in timed_out:
+    stamped = [onset for event in waits if (onset := clocks.of(event, onset=True)) is not None]
+    onsets = stamped or _last_stamps(waits, reading, job)
+    found: list[tuple[int, SourceSummary, Gap]] = []
+    for rank, source in sorted(_own_logs(reading).items()):
+        if rank in timed_out:
             continue
         gap = _gap(job.ends.get(rank, []), onsets, clocks)
-        if job.ends.get(rank) and (gap is None or rank in failed):
+        if stamped and gap.past is not None:
+            gap = Gap()
+        if job.ends.get(rank) and (gap.seconds is None or rank in failed):
             continue
-        found.append((source, gap))
-    silent = {source.rank for source, _ in found}
+        found.append((rank, source, gap))
+    silent = {rank for rank, *_ in found}
     host = _whole_host(silent, job)
     if len(silent) > MOST_SILENT and host is None:
         return
-    for source, gap in found:
-        said = "no stamp" if gap is None else f"ends {gap:.0f} s before the wait"
+    for rank, source, gap in found:
         yield Event(
             name="job.silent_rank", nature=Nature.MEASUREMENT, file=source.name,
             line=source.lines, end_line=source.lines,
-            text=f"last of {source.lines} lines of rank {source.rank}: {said} and no timeout",
-            fields={"gap": gap, "whole_host": host is not None, "ranks": len(silent)},
-            rank=source.rank, host=source.host or job.host_of(source.rank),
-            attempt=source.attempt,
+            text=f"last of {source.lines} lines of rank {rank}: {gap} and no timeout",
+            fields={
+                "gap": gap.seconds, "past": gap.past, "whole_host": host is not None,
+                "ranks": len(silent),
+            },
+            rank=rank, host=source.host or job.host_of(rank), attempt=source.attempt,
         )  # fmt: skip
 
 
-def _gap(ends: list[Instant], onsets: list[Instant], clocks: Clocks) -> float | None:
-    """Return the seconds from the end of a log to the first wait, None where it goes on past it."""
-    if not ends or not onsets:
-        return None
+def _own_logs(reading: Reading) -> dict[int, SourceSummary]:
+    """Return the log of each rank: by the name of the file, else by its only writer."""
+    dumps = {event.file for event in reading.events if is_print_out(event)}
+    writers: dict[str, set[int | None]] = {}
+    for event in reading.events:
+        if is_writer(event):
+            writers.setdefault(event.file, set()).add(event.rank)
+    found: dict[int, SourceSummary] = {}
+    for source in reading.sources:
+        if not source.lines or source.name in dumps:
+            continue
+        ranks = writers.get(source.name, set()) - {None}
+        alone = next(iter(ranks)) if len(ranks) == 1 and not source.speakers else None
+        for rank in (alone if source.rank is None else source.rank, *source.speakers):
+            if rank is not None:
+                found[rank] = source
+    return found
+
+
+def _last_stamps(waits: Sequence[Event], reading: Reading, job: JobModel) -> list[Instant]:
+    """Return when ranks began to wait whose timeouts have no stamp: at the last one before.
+
+    Where a stamp follows the timeout, that of the end less what the wait lasted.
+    """
+    last: dict[str, int] = {}
+    for event in reading.events:
+        if event.time is not None:
+            last[event.file] = max(event.line, last.get(event.file, 0))
+    first: dict[int, Event] = {}
+    for event in waits:
+        if event.rank is not None:
+            first.setdefault(event.rank, event)
+    found = []
+    for rank, event in first.items():
+        lasted = event.fields.get("lasted", event.fields.get("timeout"))
+        follows = last.get(event.file, 0) > event.line and isinstance(lasted, int | float)
+        back = float(lasted) if follows and isinstance(lasted, int | float) else 0.0
+        found += [replace(end, seconds=end.seconds - back) for end in job.ends.get(rank, [])]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """How the end of a log lies to the beginning of the wait, in seconds.
+
+    Args:
+        seconds: From the end to the wait, None if unknown.
+        past: By how much the log goes on past it, None if it does not.
+    """
+
+    seconds: float | None = None
+    past: float | None = None
+
+    def __str__(self) -> str:
+        if self.seconds is None:
+            return "no stamp"
+        if self.past is not None:
+            return f"goes on {self.past:.0f} s past the wait's begin"
+        return f"ends {self.seconds:.0f} s before the wait"
+
+
+def _gap(ends: list[Instant], onsets: list[Instant], clocks: Clocks) -> Gap:
+    """Return how the end of a log lies to the first wait."""
     apart = [
         difference
         for onset in onsets
         for end in ends
         if (difference := clocks.difference(end, onset)) is not None
     ]
-    if not apart or any(seconds + error <= 0 for seconds, error in apart):
-        return None
-    return max(0.0, min(seconds for seconds, _ in apart))
+    if not apart:
+        return Gap()
+    least = min(seconds for seconds, _ in apart)
+    if any(seconds + error <= 0 for seconds, error in apart):
+        return Gap(0.0, max(0.0, -max(seconds for seconds, _ in apart)))
+    return Gap(max(0.0, least))
 
 
-def _whole_host(ranks: set[int | None], job: JobModel) -> str | None:
+def _whole_host(ranks: set[int], job: JobModel) -> str | None:
     """Return the host of which these are all the ranks, more than one; None if there is none."""
-    hosts = {job.host_of(rank) for rank in ranks if rank is not None}
+    hosts = {job.host_of(rank) for rank in ranks}
     if len(ranks) < MOST_SILENT or len(hosts) != 1:
         return None
     host = hosts.pop()

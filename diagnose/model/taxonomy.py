@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from diagnose.model.report import STAGES
 
+UNKNOWN_OWNER = "unknown"
+"""Owner of causes that only say what happened, not why."""
+
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class Cause:

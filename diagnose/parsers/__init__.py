@@ -69,6 +69,7 @@ MODULES = (
     "metrics_csv",
     "tensorboard",
     "train_events",
+    "work_durations",
     "checkpoint_messages",
     "checkpoint_manifest",
     "checkpoint_folder",
@@ -85,6 +86,7 @@ MODULES = (
     "nvidia_smi_topo",
     "dcgm",
     "nccl_tests",
+    "mpi_benchmarks",
     "ib_devinfo",
     "ib_counters",
     "lspci",
@@ -93,6 +95,7 @@ MODULES = (
 
 
 FAMILIES = {
+    "bench": "benchmarks of communication",
     "c10d": "PyTorch distributed errors",
     "ckpt": "checkpoint messages",
     "collective": "collective timeouts and dumps",
@@ -125,6 +128,7 @@ FAMILIES = {
     "torch": "PyTorch memory errors",
     "torchrun": "torchrun output",
     "train": "training log",
+    "work": "durations that the program states",
 }
 """What the first part of an event's name stands for, in words for people."""
 

@@ -17,6 +17,7 @@ the fields behind the cut are missing; a timeout without its length has no onset
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
@@ -249,12 +250,39 @@ PATTERNS = (
     ),
 )
 
+
+def _timeout_cut(line: Line) -> bool:
+    return line.text.rstrip().endswith("ollective operation timeout:")
+
+
+def read_wrapped(lines: list[Line]) -> Iterable[Record]:
+    """Return the timeout whose work stands on the next line."""
+    text = " ".join(line.text.strip() for line in lines)
+    whole = replace(lines[0], text=text, raw=" ".join(line.raw.strip() for line in lines))
+    for pattern in PATTERNS:
+        if pattern.event == "c10d.watchdog_timeout" and (event := pattern.match(whole)):
+            refined = refine(event, whole)
+            if refined is not None:
+                yield replace(refined, end_line=lines[-1].number)
+
+
 PARSERS = (
     LineParser(
         name="c10d",
         title="PyTorch process groups: timeouts, progress counters, aborts, wrong uses",
         patterns=PATTERNS,
         refine=refine,
+    ),
+    BlockParser(
+        name="c10d-wrapped-timeout",
+        title="PyTorch's timeout of a collective, broken in front of the collective",
+        opens=("ollective operation timeout:",),
+        starts=_timeout_cut,
+        ends=lambda lines, following: not following.text.lstrip().startswith("Work"),
+        read=read_wrapped,
+        emits=("c10d.watchdog_timeout",),
+        sample="[Rank 3] Watchdog caught collective operation timeout:\nWorkNCCL(SeqNum=15, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000)",
+        maximum=2,
     ),
     BlockParser(
         name="c10d-collective-site",

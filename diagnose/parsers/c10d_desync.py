@@ -17,6 +17,7 @@ Empty: the checks were off. Cut off: a rank list without its state gives nothing
 """
 
 from collections.abc import Iterable
+from re import Match
 
 import regex
 
@@ -48,7 +49,11 @@ CALL = LazyPattern(r"^\s*\[(?P<ranks>[\d, ]+)\] (?P<state>started|finished) (?P<
 
 def refine(event: Event, line: Line) -> Event | None:
     """Read the two fingerprints of a mismatch."""
-    mine, *others = FINGERPRINT.finditer(line.text)
+    return _compared(event, list(FINGERPRINT.finditer(line.text)))
+
+
+def _compared(event: Event, found_ranks: list[Match[str]]) -> Event:
+    mine, *others = found_ranks
     event.fields["pg_rank"] = int(mine["rank"])
     if event.rank is None:
         event.rank = int(mine["rank"])
@@ -60,6 +65,42 @@ def refine(event: Event, line: Line) -> Event | None:
         if prefix:
             event.fields["other_rank"] = int(found["rank"])
     return event
+
+
+MISMATCH = "Detected mismatch between collectives on ranks"
+CALLED = LazyPattern(
+    r"\b[Rr]ank (?P<rank>\d+)(?: is running (?:inconsistent )?collective)?:?\s+(?:CollectiveFingerPrint\()?"
+    r"(?:SequenceNumber=(?P<seq>\d+),? ?)?(?:OpType=)?(?P<op>_?[A-Z][A-Z0-9_]{3,})\b"
+    r"(?:, TensorShape=\[(?P<shape>[^\]]*)\])?(?:, TensorDtypes=(?P<dtype>\w+))?"
+)
+"""A fingerprint, whole or shortened by who copied it."""
+
+MISMATCH_LINES = 12
+"""Lines over which the two fingerprints are spread at most."""
+
+
+def _mismatch_starts(line: Line) -> bool:
+    return MISMATCH in line.text and FINGERPRINT.search(line.text) is None
+
+
+def _mismatch_ends(lines: list[Line], following: Line) -> bool:
+    text = following.text
+    if "Traceback (" in text or MISMATCH in text:
+        return True
+    return not text.strip() and len(_called(lines)) > 1
+
+
+def _called(lines: list[Line]) -> list[Match[str]]:
+    return list(CALLED.finditer(" ".join(line.text.strip() for line in lines)))
+
+
+def read_mismatch(lines: list[Line]) -> Iterable[Record]:
+    """Return the mismatch whose ranks stand on lines of their own."""
+    found = _called(lines)
+    if len(found) > 1:
+        last = max(line.number for line in lines if CALLED.search(line.text) or line is lines[0])
+        event = make_event("c10d.mismatch", Nature.ERROR, lines[0], {}, end_line=last)
+        yield _compared(event, found)
 
 
 def _desync_starts(line: Line) -> bool:
@@ -170,6 +211,19 @@ PARSERS = (
         title="PyTorch's check that all ranks call the same collective",
         patterns=PATTERNS,
         refine=refine,
+    ),
+    BlockParser(
+        name="c10d-fingerprint-lines",
+        title="the same check, with the ranks on lines of their own",
+        opens=(MISMATCH,),
+        starts=_mismatch_starts,
+        ends=_mismatch_ends,
+        read=read_mismatch,
+        emits=("c10d.mismatch",),
+        sample="""RuntimeError: Detected mismatch between collectives on ranks.
+Rank 3: ALLREDUCE, TensorShape=[20]
+Rank 0: BROADCAST, TensorShape=[10]""",
+        maximum=MISMATCH_LINES,
     ),
     BlockParser(
         name="c10d-desync",

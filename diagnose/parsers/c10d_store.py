@@ -49,10 +49,16 @@ def refine(event: Event, line: Line) -> Event | None:
     return complete(event, line.text) if complete else event
 
 
+GLOO_PEER = regex.compile(r"(?:connect(?: timeout)? |remote=)\[([\w.:]+)\]:\d+")
+"""The peer within what ``connectFullMesh`` passes on."""
+
+
 def _reason(event: Event, text: str) -> Event | None:
     error = str(event.fields.get("error") or text)
     if event.fields.get("errno") == 97 or "Address family not supported" in error:
         return None
+    if event.name == "gloo.connect_failed" and (peer := GLOO_PEER.search(error)):
+        event.fields.setdefault("peer", peer[1])
     event.fields.setdefault("reason", convert.network_reason(error))
     event.fields.setdefault("retrying", False)
     event.nature = Nature.EFFECT if event.fields["retrying"] else Nature.ERROR
@@ -191,6 +197,15 @@ PATTERNS = (
     ),
     Pattern(
         event="c10d.connect_failed",
+        regex=r"Error: (?P<error>connect\(\) timed out)(?:\. Original timeout was (?P<lasted>\d+ ms))?",
+        nature=Nature.ERROR,
+        source="PyTorch 1.5 to 1.12, torch/lib/c10d/Utils.hpp and socket.cpp; it names no peer",
+        sample="RuntimeError: connect() timed out. Original timeout was 1800000 ms.",
+        types={"lasted": convert.seconds},
+        constants={"reason": "timeout"},
+    ),
+    Pattern(
+        event="c10d.connect_failed",
         regex=r"TCP client failed to connect/validate to host (?P<peer>\S+):(?P<port>\d+) - retrying[^\r\n:]*: (?P<error>[^\r\n]+)",
         nature=Nature.EFFECT,
         source="PyTorch 2.5 to 2.12, TCPStore.cpp",
@@ -274,6 +289,13 @@ PATTERNS = (
         source="gloo of PyTorch 1.8 to 2.12, transport/tcp/pair.cc",
         sample="RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:799] connect [10.0.0.9]:42311: Connection refused",
         types={"port": int},
+    ),
+    Pattern(
+        event="gloo.connect_failed",
+        regex=r"gloo/transport/\S+\] rv != -1\. -1 vs -1\. connect: (?P<error>[A-Z][A-Za-z ]+)",
+        nature=Nature.ERROR,
+        source="gloo of PyTorch 2.3 and later, transport/tcp/socket.cc; it names no peer",
+        sample="[rank3]: RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/socket.cc:142] rv != -1. -1 vs -1. connect: No route to host",
     ),
     Pattern(
         event="gloo.connect_failed",

@@ -1,4 +1,4 @@
-"""Errors of the CUDA runtime as PyTorch prints them, and of NVML.
+"""Errors of the CUDA runtime, as PyTorch and other programs print them, and of NVML.
 
 ::
 
@@ -11,7 +11,9 @@
     ``message`` as printed, ``code`` and ``code_name`` of the runtime where the text is known. Only
     the first line of the record is an event: the others are advice. The error may belong to an
     earlier call, so the Python frame above it proves nothing. ``sticky`` errors come back from every
-    later call of the process; its first one counts. Out of memory is ``cuda.oom_other``.
+    later call of the process; its first one counts. Out of memory is ``cuda.oom_other``. Other
+    programs put the same texts and names into frames of their own, so there the text is the anchor:
+    it has to end the message or stand in quotes.
 ``cuda.device_assert``
     The assertion of a kernel, printed once a thread: the real message behind code 710.
 ``nvml.error``, ``nvml.device_lost``, ``nvml.library``
@@ -21,6 +23,7 @@
 *Empty*: no CUDA call failed. *Cut off*: a message cut short keeps its text and has no ``code``.
 """
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature
 from diagnose.parsers.base import LineParser, Pattern
 from diagnose.parsers.convert import pci
@@ -183,6 +186,106 @@ def _without_repeats(event: Event, line: Line) -> Event | None:
     return None if named and event.fields.get("kind") in ("lost", "needs-reset") else event
 
 
+DRIVER_NAMES: dict[str, int] = {
+    "CUDA_ERROR_DEVICE_UNAVAILABLE": 46, "CUDA_ERROR_NO_DEVICE": 100,
+    "CUDA_ERROR_INVALID_DEVICE": 101, "CUDA_ERROR_NO_BINARY_FOR_GPU": 209,
+    "CUDA_ERROR_ECC_UNCORRECTABLE": 214, "CUDA_ERROR_NVLINK_UNCORRECTABLE": 220,
+    "CUDA_ERROR_UNSUPPORTED_PTX_VERSION": 222, "CUDA_ERROR_CONTAINED": 226,
+    "CUDA_ERROR_OPERATING_SYSTEM": 304, "CUDA_ERROR_ILLEGAL_ADDRESS": 700,
+    "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES": 701, "CUDA_ERROR_LAUNCH_TIMEOUT": 702,
+    "CUDA_ERROR_ASSERT": 710, "CUDA_ERROR_HARDWARE_STACK_ERROR": 714,
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION": 715, "CUDA_ERROR_MISALIGNED_ADDRESS": 716,
+    "CUDA_ERROR_INVALID_ADDRESS_SPACE": 717, "CUDA_ERROR_INVALID_PC": 718,
+    "CUDA_ERROR_LAUNCH_FAILED": 719, "CUDA_ERROR_SYSTEM_NOT_READY": 802,
+    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": 803, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE": 804,
+    "CUDA_ERROR_MPS_CONNECTION_FAILED": 805, "CUDA_ERROR_MPS_RPC_FAILURE": 806,
+    "CUDA_ERROR_MPS_SERVER_NOT_READY": 807, "CUDA_ERROR_UNKNOWN": 999,
+}  # fmt: skip
+"""Names of the driver interface, cuda.h of CUDA 12.9; its numbers are those of the runtime."""
+
+TOLERATED = frozenset({217, 900})
+"""What programs try out and do without: access to a peer, capture of a stream."""
+
+COMMON_TEXTS = frozenset({
+    "initialization error", "named symbol not found", "hardware stack error", "misaligned address",
+    "operation not permitted", "operation not supported", "unknown error",
+})  # fmt: skip
+"""Texts that other programs print of other things, which count behind the word CUDA only."""
+
+_OWN_TEXTS = "|".join(
+    text for text in _LONGEST_FIRST if CODES[text][0] not in TOLERATED and text not in COMMON_TEXTS
+)
+_COMMON = "|".join(sorted(COMMON_TEXTS))
+_NAMED = {name: code for code, name in CODES.values() if code not in {*TOLERATED, 3, 500, 800, 801}}
+_NAMED |= DRIVER_NAMES
+_RUNTIME_NAMES = "|".join(
+    sorted((name.removeprefix("cudaError") for name in _NAMED if name[0] == "c"), reverse=True)
+)
+_DRIVER_NAMES = "|".join(
+    sorted((name.removeprefix("CUDA_ERROR_") for name in DRIVER_NAMES), reverse=True)
+)
+_LEAD = r"""(?:^|[:=([{'"\]>,-] ?|(?:returned|with|error|code|got|status) )"""
+_TAIL = r"""(?:\.?\s*$|['"):,;(\]}]|\. | [(;]| (?:at|in) )"""
+_NAME = LazyPattern(
+    rf"{_LEAD}(?:cudaError(?:{_RUNTIME_NAMES})|CUDA_ERROR_(?:{_DRIVER_NAMES})){_TAIL}"
+)
+
+_FRAMED_ELSEWHERE = LazyPattern(
+    r"(?:CUDA|HIP) (?:driver )?error: |(?:cuda|hip) runtime error \(|THCudaCheck FAIL"
+    r"|Unexpected error from cudaGetDeviceCount|NCCL (?:WARN|INFO|ERROR)"
+    r"|(?:Cuda|CUDA|HIP|Hip|hip) failure(?: \d+)? '"
+)
+"""Lines that a pattern with its own frame reads, here or in the dialect of NCCL."""
+
+_ADVICE = LazyPattern(
+    r"(?i)\b(?:e\.g|for example|such as|may be|might|could be|search for|if you|in case|catch|except"
+    r"|ignor\w+|retry on|look for|known issue)\b"
+)
+
+
+def _elsewhere(event: Event, line: Line) -> Event | None:
+    """Give an error of another program its code; drop advice and what other patterns read."""
+    text = line.text
+    if _FRAMED_ELSEWHERE.search(text) or _ADVICE.search(text):
+        return None
+    message = str(event.fields["message"])
+    if message not in _NAMED and _NAME.search(text):
+        return None
+    known = _NAMED.get(message) or CODES[message][0]
+    if known == 100 and "cuInit" in text:
+        return None  # TensorFlow on a machine without GPUs goes on with its processors
+    event.fields["code"] = known
+    return _complete(event, line)
+
+
+def _framed(regex: str, source: str, sample: str) -> Pattern:
+    """Return the pattern of an error in the frame of another program."""
+    return Pattern(
+        event="cuda.error", regex=regex, nature=Nature.ERROR, source=source, sample=sample
+    )
+
+
+OTHER_PROGRAMS = LineParser(
+    name="cuda-error-other",
+    title="CUDA errors as other programs print them",
+    patterns=(
+        _framed(rf"{_LEAD}(?P<message>{_OWN_TEXTS}){_TAIL}",
+                "ggml, Paddle and glog, gpu-burn, ONNX Runtime and others: text of cudaGetErrorString behind any frame",
+                "ggml_cuda_init: failed to initialize CUDA: system not yet initialized"),
+        _framed(rf"{_LEAD}(?P<message>cudaError(?:{_RUNTIME_NAMES})){_TAIL}",
+                "CUDA samples, Thrust and others: name of the error of the runtime",
+                'CUDA error at bandwidth.cu:212 code=802(cudaErrorSystemNotReady) "cudaGetDeviceCount(&n)"'),
+        _framed(rf"{_LEAD}(?P<message>CUDA_ERROR_(?:{_DRIVER_NAMES})){_TAIL}",
+                "TensorFlow, XLA, nvbandwidth and others: name of the error of the driver interface",
+                "failed to synchronize: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"),
+        _framed(rf"""(?:CUDA|Cuda|cuda|HIP|GPUassert|nvrtc).{{0,160}}(?:[:=('"\]-] ?|(?:returned|with|error) )(?P<message>{_COMMON})(?:\.?\s*$|['"):,;(\]]| [(;]| \S+\.(?:cu|cpp|cc|h)\b)""",
+                "the same programs: texts that count behind the word CUDA only",
+                "train.cu:88] Check failed: e == cudaSuccess (716 vs. 0) Cuda Error: misaligned address"),
+    ),
+    refine=_elsewhere,
+)  # fmt: skip
+
+
 def _nvml(kind: str, regex: str, sample: str) -> Pattern:
     return Pattern(
         event="nvml.error",
@@ -249,4 +352,4 @@ NVML_ERRORS = LineParser(
     refine=_without_repeats,
 )  # fmt: skip
 
-PARSERS = (CUDA_ERRORS, NVML_ERRORS)
+PARSERS = (CUDA_ERRORS, OTHER_PROGRAMS, NVML_ERRORS)

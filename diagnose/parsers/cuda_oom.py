@@ -53,11 +53,13 @@ _START = LazyPattern(
     r"(CUDA|HIP|XPU) out of memory\. Tried to allocate (?:more than 1EB|" + SIZE + ")"
 )
 _BODY = LazyPattern(
-    r"^\s*()Tried to allocate "
+    r"(?:^\s*|OutOfMemoryError: )()Tried to allocate "
     + SIZE
-    + r"(?:\. GPU \d+ has a total capaci?ty| \(GPU \d+; [\d.]+ [KMGT]?i?B total capacity)"
+    + r"(?:\. GPU \d+ has a total capaci?ty| \(GPU \d+; [\d.]+ [KMGT]?i?B total capacity|\.?\s*$)"
 )
 """The text without its first words, as it is pasted into a ticket or wrapped before."""
+_DEVICE = LazyPattern(r"GPU \d+ has a total capaci?ty|[KMGT]?i?B total capacity|OutOfMemoryError: ")
+"""What a text without its first words must say to be one."""
 _MPS_START = LazyPattern(
     r"MPS backend out of memory \(MPS allocated: " + SIZE + ", other allocations: " + SIZE
 )
@@ -114,6 +116,8 @@ def _read(lines: list[Line]) -> list[Event]:
     # A blank put into a number that a terminal broke makes another number, so it comes second.
     readings = [_figures(_joined(lines, glue)) for glue in ("", " ")]
     text, fields = max(readings, key=lambda each: sum(one is not None for one in each[1].values()))
+    if not _START.search(text) and fields["backend"] != "mps" and not _DEVICE.search(text):
+        return []
     derive(fields)
     if fields["backend"] == "mps":
         _derive_mps(fields)

@@ -19,6 +19,8 @@
     More ``workers`` than processors (``suggested``); it slows only a job that waits for data.
 ``os.limit``
     ``limit``: open-files, processes, address-space, locked-memory, memory or maps.
+``os.limit_set``
+    ``value`` in bytes of the ``limit`` locked-memory, as ``ulimit -a`` or the kernel lists it.
 
 *Empty*: nothing of these happened; a worker that is stuck prints nothing without a timeout.
 *Cut off*: a path that is cut is left out.
@@ -125,6 +127,16 @@ def _limit(limit: str, regex: str, source: str, sample: str) -> Pattern:
     )
 
 
+def _in_bytes(event: Event) -> Event | None:
+    """Give a limit in bytes; where there is none, no event."""
+    kilobytes = event.fields.pop("kilobytes", None)
+    value = str(kilobytes or event.fields["value"])
+    if value == "unlimited":
+        return None
+    event.fields["value"] = int(value) * (1024 if kilobytes else 1)
+    return event
+
+
 LIMITS = LineParser(
     name="os-limits",
     title="limits of the operating system that were reached",
@@ -134,13 +146,24 @@ LIMITS = LineParser(
         _limit("open-files", r"VFS: file-max limit \d+ reached", "Linux 5.4 to 6.12, fs/file_table.c", "VFS: file-max limit 1048576 reached"),
         _limit("processes", r"can't start new thread|Thread creation failed: Resource temporarily unavailable|pthread_create failed for thread \d+|BlockingIOError: \[Errno 11\]",
                "CPython, Modules/_threadmodule.c; libgomp; OpenBLAS", "RuntimeError: can't start new thread"),
-        _limit("locked-memory", r"RLIMIT_MEMLOCK is \d+ bytes|ibv_\w+ failed.{0,40}Cannot allocate memory",
+        _limit("locked-memory", r"RLIMIT_MEMLOCK is \d+ bytes|ibv_\w+(?:\([^)]{0,80}\))? failed.{0,40}Cannot allocate memory",
                "rdma-core, libibverbs/init.c; NCCL 2.10 to 2.30, src/misc/ibvwrap.cc", "libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes."),
+        _limit("locked-memory", r"(?:Couldn't|Failed to|failed to|Could not) (?:create|allocate|register) [\w ()]{2,40}: Cannot allocate memory",
+               "programs on top of libibverbs: a queue or a memory region that the call did not get", "Couldn't create CQ: Cannot allocate memory"),
+        Pattern(
+            event="os.limit_set",
+            regex=r"[Mm]ax locked memory +(?:\(kbytes, -l\) +(?P<kilobytes>\d+|unlimited)|(?P<value>\d+|unlimited) +(?:\d+|unlimited) +bytes)",
+            nature=Nature.SETTING,
+            source="bash, ulimit -a; Linux, /proc/PID/limits",
+            sample="max locked memory           (kbytes, -l) 64",
+            constants={"limit": "locked-memory"},
+        ),
         _limit("memory", r"\[Errno 12\] Cannot allocate memory|DefaultCPUAllocator: can't allocate memory|std::bad_alloc'|Unable to allocate [\d.]+ [KMGT]iB for an array",
                f"errno ENOMEM; {_TORCH}, c10/core/impl/alloc_cpu.cpp; NumPy", "OSError: [Errno 12] Cannot allocate memory"),
         _limit("maps", r"unable to mmap \d+ bytes from file|unable to mmap memory: you tried to mmap",
                f"{_TORCH}, aten/src/ATen/MapAllocator.cpp", "RuntimeError: unable to mmap 4096 bytes from file </torch_8123_1873_0>: Cannot allocate memory (12)"),
     ),
+    refine=lambda event, line: _in_bytes(event) if event.name == "os.limit_set" else event,
 )  # fmt: skip
 
 

@@ -84,11 +84,14 @@ class Group:
 
 
 def accepts(name: str, head: bytes) -> bool:
-    """Return whether a file is a dump, by its first bytes; an empty one by its name."""
+    """Return whether a file is a dump, by its first bytes; a damaged one by its name as well."""
+    named = FILE.search(name) is not None
     if not head:
-        return FILE.search(name) is not None
+        return named
     if PICKLE.match(head):
-        return PICKLE_KEYS.search(head) is not None
+        return named or PICKLE_KEYS.search(head) is not None
+    if named and OBJECT.match(head):
+        return True
     return bool(OBJECT.match(head) or LIST.match(head)) and JSON_KEYS.search(head) is not None
 
 
@@ -103,8 +106,11 @@ def read(document: Document) -> Iterator[Event]:
         dump = {"version": "1", "entries": dump}
     if not isinstance(dump, dict) or not dump.keys() & {"entries", "pg_config", "pg_status"}:
         raise Unreadable("looks like a flight-recorder dump and has neither entries nor groups")
-    calls = _calls(dump.get("entries"))
+    entries = dump.get("entries")
+    calls = _calls(entries)
     groups = _groups(dump, calls)
+    if entries and not calls and not any(group.members for group in groups):
+        raise Unreadable("a flight-recorder dump of which no entry can be read as a call")
     rank = _rank(document, groups)
     yield _dump_event(document, rank, dump, groups, calls)
     for group in groups:

@@ -8,7 +8,8 @@
        1 | 09/14/2026 | 04:48:45 | Power Supply PSU2 | Power Supply AC lost | Asserted
 
 ``host.boot`` is the first line of a kernel; only a stamped one counts, for programs print
-/proc/version as well. ``host.shutdown`` is an orderly end, which a crash does not have. The facts
+/proc/version as well. ``host.shutdown`` is an orderly end, which a crash does not have. Neither is
+an error by itself, nor is ``host.sensor``: every kernel log begins with a boot. The facts
 add ``after_start`` and ``silence``, which tell whether these and ``host.sensor`` fall into the job.
 ``host.notice`` comes from the provider before it takes a machine: ``action`` is terminate, stop,
 hibernate, preempt, reboot or redeploy. ``host.sensor`` is a line of the management controller's log.
@@ -64,21 +65,21 @@ LIFECYCLE = LineParser(
         Pattern(
             event="host.boot",
             regex=r"^Linux version (?P<release>\d\S*) \(",
-            nature=Nature.ERROR,
+            nature=Nature.MEASUREMENT,
             source="Linux 2.6 to 6.12, init/version.c: the first line of a boot",
             sample="Linux version 6.1.0-21-amd64 (builder@build) (gcc-12) #1 SMP",
         ),
         Pattern(
             event="host.shutdown",
             regex=r"[Tt]he system is going down for (?P<action>reboot|power-?off|halt|kexec)\b|^System is (?P<doing>rebooting|powering down)\b|^(?P<does>Powering off|Rebooting)\.\.\.|^(?P<key>Power key pressed)",
-            nature=Nature.ERROR,
+            nature=Nature.MEASUREMENT,
             source="systemd 219 to 256, logind and shutdown",
             sample="The system is going down for reboot NOW!",
         ),
         Pattern(
             event="host.shutdown",
             regex=r"^reboot: (?P<action>Restarting system|Power down|System halted)",
-            nature=Nature.ERROR,
+            nature=Nature.MEASUREMENT,
             source="Linux 3.x to 6.12, kernel/reboot.c",
             sample="reboot: Restarting system",
         ),
@@ -95,7 +96,7 @@ LIFECYCLE = LineParser(
         Pattern(
             event="host.sensor",
             regex=r"\| (?P<date>\d\d/\d\d/\d{4}) \| (?P<clock_time>\d\d:\d\d:\d\d)(?: \w+)? \| (?P<sensor>(?:Power Supply|Power Unit|Fan|Cooling|Processor|Temperature)[^|]*)\| (?P<state>[^|]*(?:AC lost|Failure detected|Lower Critical|Lower Non-recoverable|Upper Critical|Upper Non-recoverable|Throttled))",
-            nature=Nature.ERROR,
+            nature=Nature.MEASUREMENT,
             source="ipmitool 1.8, sel list and sel elist",
             sample="   1 | 09/14/2026 | 04:48:45 | Power Supply PSU2 | Power Supply AC lost | Asserted",
         ),

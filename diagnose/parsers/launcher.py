@@ -31,6 +31,12 @@ WORDS = {
 }  # fmt: skip
 """``strsignal`` of the C library; Slurm adds ``Out Of Memory``."""
 
+OWN_FORM = LazyPattern(
+    r"return code|srun: error|non-zero exit status|ProcessExitedException|DataLoader|exitcode|pdsh@"
+    r"|^\s+Exit code:|ProcessRaisedException|(?i:\b(?:e\.g|if|means|usually|when)\b)"
+)
+"""Lines that a launcher's own pattern reads, and what is said about exit codes in general."""
+
 TASK_LIMIT = 4096
 """Tasks that are spelled out of a range such as ``0-7``."""
 
@@ -41,6 +47,8 @@ def refine(event: Event, line: Line) -> Event | None:
         event.fields["hosts"], event.host = event.host, None
     code = event.fields.get("exit_code")
     if code == 0:
+        return None
+    if event.fields["launcher"] == "other" and OWN_FORM.search(line.text):
         return None
     number, words = event.fields.pop("signal_number", None), event.fields.pop("words", None)
     if isinstance(number, int):
@@ -178,6 +186,32 @@ PATTERNS = (
         source="Python 3.5 to 3.13, subprocess.py: accelerate launch and others",
         sample="subprocess.CalledProcessError: Command '['/opt/venv/bin/python', 'train.py']' died with <Signals.SIGKILL: 9>.",
         constants={"launcher": "subprocess"},
+    ),
+    Pattern(
+        event="launcher.exit",
+        regex=r"(?:^|\s)[\w./~-]{1,200}: line \d+: +(?P<pid>\d+) (?P<words>Killed|Segmentation fault|Bus error|Illegal instruction|Floating point exception)\b",
+        literals=(": line ",),
+        nature=Nature.EFFECT,
+        source="bash 4 and 5, a command of a script that ended by a signal",
+        sample="/opt/job/run.sh: line 12:    36 Killed                  python3 train.py --epochs 3",
+        constants={"launcher": "shell"},
+    ),
+    Pattern(
+        event="launcher.exit",
+        regex=r"^(?:\[\d+\][+-]? +)?(?P<words>Killed|Segmentation fault|Bus error|Illegal instruction|Floating point exception)(?: +\(core dumped\))?(?: {2,}\S.*)?$",
+        nature=Nature.EFFECT,
+        source="bash 4 and 5, a command typed at the prompt or the only one of a script",
+        sample="Killed",
+        constants={"launcher": "shell"},
+    ),
+    Pattern(
+        event="launcher.exit",
+        regex=r"(?:[Ee]xit code|[Ee]rror code|[Ee]xit status|exit_code|[Ee]xited with(?: code| status)?)\"?(?: is| was)?[ :=]{1,3}(?P<exit_code>137|139|135|-9|-11|-7)\b",
+        nature=Nature.EFFECT,
+        source="job managers and scripts that print the status of a shell or of Python: 128 and the signal, or the signal below zero",
+        sample="worker finished with exit code 137",
+        types={"exit_code": int},
+        constants={"launcher": "other"},
     ),
     Pattern(
         event="launcher.exit",

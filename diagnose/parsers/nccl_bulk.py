@@ -38,6 +38,9 @@ REACH = 16 << 10
 LOOKS = 8
 """Calls in a row without a new communicator or writer, after which a larger block is left."""
 
+ROUNDS = 4
+"""Times that those seen so far may call before: who is behind made its last call rounds ago."""
+
 VIA_LENGTH = 160
 """Bytes behind the literal in which the rest of a channel line stands."""
 
@@ -141,8 +144,8 @@ def _last_calls(block: BlockText, literal: bytes, pattern: LazyPattern[bytes]) -
     events = []
     end = len(data)
     looks = 0
-    most = len(data) if len(data) <= SMALL else LOOKS
-    while looks < most:
+    small = len(data) <= SMALL
+    while small or looks < max(LOOKS, ROUNDS * len(seen)):
         looks += 1
         place = data.rfind(literal, 0, end)
         if place < 0 or len(seen) >= RECORDS:

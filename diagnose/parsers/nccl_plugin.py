@@ -20,6 +20,9 @@ from diagnose.parsers.nccl_level import judge_by_level
 SAME = (("err", "code"), ("text", "error"))
 """Fields of the newer wording and what they are called in the older one."""
 
+WITHOUT_PLUGIN = LazyPattern(r" ?(?:No plugin found \(([^)]*)\)|Using internal net)")
+"""What NCCL goes on with in the line that repeats the error of the loader."""
+
 INSTANCES = (
     ("instance", LazyPattern(r"My host id: (i-[0-9a-f]+)")),
     ("peer", LazyPattern(r"Peer host id: (i-[0-9a-f]+)")),
@@ -32,6 +35,12 @@ def refine(event: Event, line: Line) -> Event | None:
     for own, common in SAME:
         if own in event.fields:
             event.fields[common] = event.fields.pop(own)
+    error = event.fields.get("error")
+    if event.fields.get("reason") == "load" and isinstance(error, str):
+        if found := WITHOUT_PLUGIN.search(error):
+            error = error[: found.start()]
+            event.fields.setdefault("plugin", found[1])
+        event.fields["error"] = error.strip()
     for name, pattern in INSTANCES:
         if found := pattern.search(line.text):
             event.fields[name] = found[1]
@@ -73,6 +82,14 @@ PATTERNS = (
         source="NCCL 2.12 to 2.27, net.cc",
         sample="node-07:4121:4388 [3] NCCL INFO NET/Plugin : Plugin load returned 2 : /lib/libc.so.6: version `GLIBC_2.32' not found (required by /opt/plugin/libnccl-net.so) : when loading libnccl-net.so",
         types={"code": int, "error": str.strip},
+        constants={"reason": "load"},
+    ),
+    Pattern(
+        event="nccl.plugin_failed",
+        regex=r"NET/Plugin ?: (?:dlerror=|Plugin load \((?P<plugin>[^)\r\n]*)\) returned \d+ : )(?P<error>[^\r\n]*)",
+        nature=Nature.ERROR,
+        source="NCCL 2.19 to 2.23, net.cc; NCCL 2.24 and later, plugin/plugin_open.cc",
+        sample="node-07:4121:4388 [3] NCCL INFO NET/Plugin : dlerror=/opt/plugin/libucp.so.0: undefined symbol: uct_md_open No plugin found (libnccl-net.so), using internal implementation",
         constants={"reason": "load"},
     ),
     Pattern(

@@ -67,7 +67,7 @@ _NUMBER = LazyPattern(r"-?\d+(?:\.\d+)?")
 SECTIONS = frozenset({
     "GPU Reset Status", "GPU Link Info", "PCIe Generation", "Link Width", "Clocks Event Reasons",
     "Clocks Throttle Reasons", "ECC Errors", "Retired Pages", "Remapped Rows", "FB Memory Usage",
-    "GPU Power Readings",
+    "GPU Power Readings", "Fabric",
 })  # fmt: skip
 """Headings that open a record where the line of the GPU is missing."""
 

@@ -27,12 +27,17 @@ are read by their bars and by what stands in them. Each GPU is one event ``nvidi
 ``bad_cells``
     How many cells say ``ERR!`` or ``Unknown Error``; ``N/A`` is normal and counts as unknown.
 
+``nvidia_smi.crowd`` is one GPU ``index`` on which ``count`` processes of one ``program`` hold memory, from
+``smallest`` to ``largest`` bytes, ``second`` the one below the largest; ``elsewhere`` of them are listed
+for another GPU too. It needs the table of processes only.
+
 *Empty*: ``process_count`` 0 is normal inside a container, which does not see its own processes by
 their number. *Cut off*: a GPU whose second line is missing has None in place of its readings.
 """
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
@@ -56,12 +61,24 @@ _PROCESS = LazyPattern(
     r"^\s*\|\s+(?P<index>\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(?P<pid>\d+)\s+(?:C\+G|M\+C|C|G|M)\s+"
     r"(?P<name>\S.*?)\s+(?P<memory>\d+\s?[KMG]iB|N/A|\[?Not Supported\]?)\s*\|"
 )
+_PROCESSES = LazyPattern(r"^\s*\|\s+Processes:\s")
 _TABLE = LazyPattern(r"^\s*(?:[|+].*)?$")
 _BAD = ("ERR!", "Unknown Error", "GPU requires reset", "GPU is lost")
 
 
+@dataclass(frozen=True, slots=True)
+class _Process:
+    line: Line
+    index: int
+    pid: int
+    program: str
+    memory: int | None
+
+
 def _starts(line: Line) -> bool:
-    return "| NVIDIA-SMI " in line.text or _FIRST.match(line.text) is not None
+    if "| NVIDIA-SMI " in line.text or _PROCESSES.match(line.text) is not None:
+        return True
+    return _FIRST.match(line.text) is not None
 
 
 def _ends(lines: list[Line], following: Line) -> bool:
@@ -75,6 +92,7 @@ def _read(lines: list[Line]) -> Iterator[Event]:
     below = 0
     table_of_processes = False
     processes: list[tuple[int, str, int | None]] = []
+    listed: list[_Process] = []
     for line in lines:
         if first := _FIRST.match(line.text):
             rows.append((line, _head(first)))
@@ -84,6 +102,9 @@ def _read(lines: list[Line]) -> Iterator[Event]:
         elif table_of_processes and (process := _PROCESS.match(line.text)):
             memory = size(process["memory"]) if process["memory"][0].isdigit() else None
             processes.append((int(process["index"]), f"{process['pid']} {process['name']}", memory))
+            listed.append(
+                _Process(line, int(process["index"]), int(process["pid"]), process["name"], memory)
+            )
         elif rows and not table_of_processes and line.text.lstrip().startswith("|"):
             below += 1
             if below == 1:
@@ -98,6 +119,31 @@ def _read(lines: list[Line]) -> Iterator[Event]:
         fields["process_count"] = len(own) if table_of_processes else None
         fields["process_memory"] = sum(memory_known) if memory_known else None
         yield make_event("nvidia_smi.gpu", Nature.MEASUREMENT, line, fields)
+    yield from _crowds(listed)
+
+
+def _crowds(listed: list[_Process]) -> Iterator[Event]:
+    """Return the GPUs on which several processes of one program hold memory."""
+    by_program: dict[tuple[int, str], list[_Process]] = {}
+    for one in listed:
+        by_program.setdefault((one.index, one.program), []).append(one)
+    for (index, program), own in by_program.items():
+        held = sorted(one.memory for one in own if one.memory is not None)
+        pids = {one.pid for one in own}
+        if len(pids) < 2 or len(held) < 2:
+            continue
+        elsewhere = {one.pid for one in listed if one.index != index} & pids
+        fields: dict[str, Value] = {
+            "index": index, "program": program, "count": len(pids), "smallest": held[0],
+            "second": held[-2], "largest": held[-1], "elsewhere": len(elsewhere),
+        }  # fmt: skip
+        yield make_event(
+            "nvidia_smi.crowd",
+            Nature.MEASUREMENT,
+            own[0].line,
+            fields,
+            end_line=own[-1].line.number,
+        )
 
 
 def _head(found: re.Match[str]) -> dict[str, Value]:
@@ -151,11 +197,11 @@ def _decimal(found: re.Match[str] | None) -> float | None:
 TABLE = BlockParser(
     name="nvidia-smi-table",
     title="nvidia-smi: memory, use, heat and processes of each GPU",
-    opens=("| NVIDIA-SMI ", ".0 Off |", ".0  On |"),
+    opens=("| NVIDIA-SMI ", "| Processes:", ".0 Off |", ".0  On |"),
     starts=_starts,
     ends=_ends,
     read=_read,
-    emits=("nvidia_smi.gpu",),
+    emits=("nvidia_smi.gpu", "nvidia_smi.crowd"),
     sample=(
         "| NVIDIA-SMI 565.57.01              Driver Version: 565.57.01      CUDA Version: 12.7     |\n"
         "|-----------------------------------------+------------------------+----------------------+\n"

@@ -46,9 +46,9 @@ def load(data: bytes) -> Any:
     try:
         return _Loader(data).value()
     except (IndexError, struct.error, KeyError) as error:
-        raise Refused("cut off before its end or damaged") from error
+        raise Refused("is cut off before its end or damaged") from error
     except UnicodeDecodeError as error:
-        raise Refused("damaged: a text in it is not UTF-8") from error
+        raise Refused("is damaged: a text in it is not UTF-8") from error
 
 
 class _Loader:
@@ -69,7 +69,7 @@ class _Loader:
         data, table, memo = self.data, _TABLE, self.memo
         unpack_long, unpack_short = _U4.unpack_from, _U2.unpack_from
         if data[:1] != b"\x80" or not 2 <= data[1] <= 5:
-            raise Refused("no pickle of protocol 2 to 5")
+            raise Refused("is no pickle of protocol 2 to 5")
         at = 2
         for _ in range(MAX_OBJECTS):
             code = data[at]
@@ -128,7 +128,7 @@ def _refuse(loader: _Loader) -> None:
 
 def _mark(loader: _Loader) -> None:
     if len(loader.marks) >= MAX_DEPTH:
-        raise Refused(f"nested more than {MAX_DEPTH} deep")
+        raise Refused(f"is nested more than {MAX_DEPTH} deep")
     loader.marks.append(loader.stack)
     loader.stack = []
 

@@ -143,6 +143,12 @@ KUBERNETES = LineParser(
     patterns=(
         _kubernetes("k8s.container_terminated", r"^\s*(?:[Rr]eason|\"reason\"):\s+\"?(?P<reason>OOMKilled|ContainerCannotRun|DeadlineExceeded|ContainerStatusUnknown)\b(?:, Exit Code: (?P<exit_code>\d+))?",
                     Nature.ERROR, _TERMINATED),
+        _kubernetes("k8s.container_terminated", r"(?:[,;{(\[\"]\s*|[:=]\s?\"?[\w./-]{1,80}\"?,?\s)\"?(?:[Rr]eason|[Ss]tatus)\"?[:=]\s*\"?(?P<reason>OOMKilled)\b",
+                    Nature.ERROR, "containers: - name: app reason: OOMKilled message: worker"),
+        _kubernetes("k8s.container_terminated", r"(?:\b(?:was|been|got|is|due to|because of|[Tt]erminated(?::| with)?) |\()(?P<reason>OOMKilled)\b",
+                    Nature.ERROR, "pod worker-3 terminated: exit code 137 (OOMKilled)"),
+        _kubernetes("k8s.container_terminated", r"\"?OOMKilled\"?[:=]\s?(?:true|True)\b",
+                    Nature.ERROR, '            "OOMKilled": true,', reason="OOMKilled"),
         _kubernetes("k8s.container_terminated", r"^\s*Exit Code:\s+(?P<exit_code>[1-9]\d*)$",
                     Nature.EFFECT, "      Exit Code:    137"),
         _kubernetes("k8s.container_terminated", r"^(?P<pod>[\w.-]+) +\d+/\d+ +(?P<reason>OOMKilled|ContainerStatusUnknown) ",

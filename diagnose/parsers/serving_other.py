@@ -13,8 +13,9 @@
     A buffer in the host's memory that could not be had, ``requested`` bytes.
 ``inference.context_size``
     The context that was asked for, in tokens.
-``inference.ready``
-    A model that llama.cpp has loaded, be it at a second try with less memory.
+``inference.load_retried``
+    llama.cpp tries again with less memory, so the failure before is none yet; the second try says
+    by itself if it fails.
 
 *Empty*: nothing went wrong that these programs name. *Cut off*: single lines, each whole or absent.
 """
@@ -77,7 +78,7 @@ OLLAMA = LineParser(
         _message(
             "inference.model_load",
             r"llama runner started in (?P<seconds>[\d.]+) seconds",
-            Nature.PROGRESS,
+            Nature.MEASUREMENT,
             'time=2026-01-05T10:00:00.000Z level=INFO source=server.go:630 msg="llama runner started in 42.18 seconds"',
             "Ollama 0.1 to 0.13, llm/server.go",
             {"seconds": float},
@@ -128,11 +129,11 @@ OLLAMA = LineParser(
             {"tokens": int},
         ),
         _message(
-            "inference.ready",
-            r"(?:main|main_loop|srv +\w+): (?:model loaded|server is listening on|HTTP server (?:is )?listening)|load_model: initializing(?: slots)?, n_slots = \d+",
+            "inference.load_retried",
+            r"compute buffer allocation failed, retrying without pipeline parallelism",
             Nature.PROGRESS,
-            "main: server is listening on http://127.0.0.1:8080 - starting the main loop",
-            "llama.cpp 2023 to 2026, tools/server/server.cpp; a load that is retried in a smaller layout ends here",
+            "sched_reserve: compute buffer allocation failed, retrying without pipeline parallelism",
+            "llama.cpp 2025 to 2026, src/llama-context.cpp",
         ),
     ),
 )

@@ -25,6 +25,7 @@ from diagnose.parsers.serving_samples import Sample, episodes
 
 BATCH = LazyPattern(rb"(Prefill|Decode) batch(?: \[\d+\])?[.,] ([^\r\n]{10,600})")
 PART = LazyPattern(rb"(#?[A-Za-z][\w /()-]*?): ([\d.]+\d|\d|True|False)%?")
+CUT_PREFIX = LazyPattern(r"[\d :.,-]{8,30}? ((?:(?:DP|PP|TP|EP|ATTN|MOE)\w* ?)+)\] ")
 
 _SOURCE = "SGLang 0.3 to 0.5, python/sglang/srt"
 
@@ -54,7 +55,7 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
         samples.append(
             Sample(
                 line=line,
-                engine=line.stream or "0",
+                engine=line.stream or _named(line.raw) or "0",
                 running=values.get("running", 0.0),
                 waiting=values["waiting"],
                 kv=values.get("kv_cache_usage"),
@@ -71,6 +72,12 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
             fact="job.engine",
         )  # fmt: skip
     yield from episodes(samples)
+
+
+def _named(raw: str) -> str | None:
+    """Return the engine in a prefix whose first sign was not copied, which is then no prefix."""
+    found = CUT_PREFIX.match(raw)
+    return found[1] if found else None
 
 
 def _gb(text: str) -> int:
@@ -153,6 +160,21 @@ MESSAGES = LineParser(
             nature=Nature.ERROR,
             source=f"{_SOURCE}/managers/schedule_batch.py",
             sample="[2026-01-05 10:00:00 TP0] Decode out of memory. Try to lower your batch size.",
+        ),
+        Pattern(
+            event="inference.kv_pool_empty",
+            regex=r"No space left for only one request",
+            nature=Nature.ERROR,
+            source=f"{_SOURCE}/managers/schedule_batch.py, retract_decode: all others were retracted before",
+            sample="AssertionError: No space left for only one request, self.token_to_kv_pool_allocator.available_size()=0",
+            constants={"kind": "a single request"},
+        ),
+        Pattern(
+            event="inference.kv_pool_empty",
+            regex=r"(?P<kind>(?:Prefill|Decode) transfer|[Pp]re-?alloc\w*|Extend) out of memory\. Try to lower",
+            nature=Nature.ERROR,
+            source=f"{_SOURCE}/mem_cache/common.py and disaggregation",
+            sample="RuntimeError: Extend out of memory. Try to lower your batch size.",
         ),
         Pattern(
             event="inference.kv_pool_empty",

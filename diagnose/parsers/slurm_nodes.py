@@ -77,7 +77,7 @@ def _read_node(lines: list[Line]) -> Iterator[Record]:
     if booted is not None:
         at = next(line for line in lines if "BootTime=" in line.text)
         boot = make_event(
-            "host.boot", Nature.ERROR, at, {"host": host, "release": None, "role": "root"}
+            "host.boot", Nature.MEASUREMENT, at, {"host": host, "release": None, "role": "root"}
         )
         boot.time, boot.clock = booted
         yield boot
@@ -117,7 +117,14 @@ _PARTITION = LazyPattern(
 def _row(line: Line) -> re.Match[str] | None:
     if len(line.text) > LONGEST:
         return None
-    return _ROW.match(line.text) or _PARTITION.match(line.text)
+    text = _plain(line.text)
+    return _ROW.match(text) or _PARTITION.match(text)
+
+
+def _plain(text: str) -> str:
+    """Return a line without the quotes of a list, as Ansible shows the output of a command."""
+    bare = text.strip()
+    return bare.removesuffix(",").strip('"') if bare.startswith('"') else text
 
 
 def _read_table(lines: list[Line]) -> Iterator[Record]:
@@ -133,7 +140,7 @@ SINFO = BlockParser(
     name="slurm-sinfo",
     title="sinfo, and sinfo -R: which nodes are down or drained, and why",
     opens=("NODELIST",),
-    starts=lambda line: _HEAD.match(line.text) is not None,
+    starts=lambda line: _HEAD.match(_plain(line.text)) is not None,
     ends=lambda lines, following: _row(following) is None,
     read=_read_table,
     emits=("slurm.node_state",),

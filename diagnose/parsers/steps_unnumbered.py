@@ -2,7 +2,7 @@
 
 ::
 
-    INFO: train loss:0.8660
+    INFO: train loss:1.4021
     Epoch 3/10 - loss: nan - accuracy: 0.098
     total_loss=2.31, lr=0.01
 
@@ -71,6 +71,6 @@ PARSERS = (
         opens=("loss", "Loss"),
         read=read,
         emits=("loss", "train.nan_loss"),
-        sample="INFO: train loss:0.8660\nINFO: train loss:nan\n",
+        sample="INFO: train loss:1.4021\nINFO: train loss:nan\n",
     ),
 )

@@ -7,6 +7,7 @@ checked, what could not be checked, other things seen.
 from collections.abc import Iterator, Sequence
 
 from diagnose.model.report import Finding, ReportData
+from diagnose.model.taxonomy import UNKNOWN_OWNER
 from diagnose.render import surroundings
 from diagnose.render.blocks import (
     Block,
@@ -89,7 +90,7 @@ def label(lang: Language, name: str) -> str:
 def _finding(
     report: ReportData, finding: Finding, number: int, total: int, lang: Language, verbose: bool
 ) -> Iterator[Block]:
-    heading = label(lang, _rank_of(report, number, total, lang))
+    heading = label(lang, _rank_of(report, finding, number, total, lang))
     yield Headline(heading, _what_and_who(finding, lang), "bad")
     yield Prose(_how_sure(finding, lang), label=label(lang, phrase(lang, "how-sure")))
     if finding.explanation:
@@ -111,7 +112,10 @@ def _finding(
     yield from _steps(finding, lang, verbose)
 
 
-def _rank_of(report: ReportData, number: int, total: int, lang: Language) -> str:
+def _rank_of(report: ReportData, finding: Finding, number: int, total: int, lang: Language) -> str:
+    unsure = finding.role == "contributing" and finding.owner != UNKNOWN_OWNER
+    if report.verdict == "symptoms-only" and unsure:
+        return phrase(lang, "possible-cause")
     if report.verdict == "symptoms-only":
         return phrase(lang, "unexplained")
     if total > 1:

@@ -20,6 +20,10 @@ _CHINESE: tuple[tuple[str, str], ...] = (
     (r"The logs end in an error that no rule knows: (.*)", r"日志以没有规则认识的错误结束：\1"),
     (r"(.*); the logs do not show why\.", r"\1；日志未显示原因。"),
     (
+        r"(.*); the evidence is too weak to call it the cause\.",
+        r"\1；证据不足，不能认定为原因。",
+    ),
+    (
         r"(.*); it explains (\d+) other findings?, and (\d+) more independent\.",
         r"\1；它解释了另外 \2 项发现，另有 \3 个独立根因。",
     ),

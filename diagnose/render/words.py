@@ -10,6 +10,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "root-cause": ("Root cause", "根因"),
     "root-cause-of": ("Root cause {number} of {total}", "根因 {number}/{total}"),
     "root-causes": ("{total} root causes", "{total} 个根因"),
+    "possible-cause": ("Possible cause", "可能的原因"),
     "unexplained": ("Cause unknown", "原因未知"),
     "symptoms-only": ("No root cause found, symptoms only", "未找到根因，仅有症状"),
     "healthy": ("Nothing that needs action was found", "未发现需要处理的问题"),

@@ -80,3 +80,35 @@ def test_the_error_file_that_a_table_names_is_of_its_worker():
     )
     build(reading(entry, own, other))
     assert (own.rank, own.host, other.rank) == (11, "node-07", None)
+
+
+def table(rank, pid, signal="SIGKILL", host="node-07", **more):
+    return event("torchrun.child_failed", Nature.EFFECT, rank=rank, pid=pid, host=host,
+                 file=more.pop("file", "b.log"), fields={"signal": signal}, line=30, **more)  # fmt: skip
+
+
+def killed(host=None):
+    return event("kernel.oom_kill", Nature.ERROR, file="a.txt", pid=40091, host=host)
+
+
+@pytest.mark.parametrize(
+    ("tables", "host", "found"),
+    [
+        ([table(13, 40091)], None, (13, "node-07")),
+        ([table(13, 40091, signal=None)], None, (None, None)),
+        ([table(13, 40091), table(21, 40091, host="node-08", file="c.log")], None, (None, None)),
+        ([table(13, 40092)], None, (None, None)),
+        ([table(13, 40091)], "node-09", (None, "node-09")),
+    ],
+    ids=["one", "not killed", "the pid of two hosts", "another pid", "another host"],
+)
+def test_a_kernel_that_killed_a_pid_of_a_table_killed_its_worker(tables, host, found):
+    kernel = killed(host)
+    build(reading(kernel, *tables))
+    assert (kernel.rank, kernel.host) == found
+
+
+def test_a_line_of_an_agent_is_of_the_worker_that_its_table_has_under_that_pid():
+    line = event("torchrun.process_failed", Nature.EFFECT, file="b.log", line=9, pid=40091)
+    build(reading(line, table(13, 40091)))
+    assert (line.rank, line.host) == (13, "node-07")

@@ -226,9 +226,25 @@ def test_how_many_are_in_the_minority():
 def test_a_rank_whose_log_shows_no_such_call_has_no_vote():
     lines = [wait(0, "BROADCAST"), *(wait(rank) for rank in range(1, 5))]
     others = [
-        Event(name="train.note", nature=Nature.PROGRESS, file=f"rank{rank}.log", line=1, end_line=1,
-              text="", rank=rank)
+        Event(
+            name="train.note",
+            nature=Nature.PROGRESS,
+            file=f"rank{rank}.log",
+            line=1,
+            end_line=1,
+            text="",
+            rank=rank,
+        )
         for rank in range(5, 16)
     ]
     found = next(one for one in derive([*lines, *others], 16) if one.name == "collective.odd_call")
     assert (found.fields["absent"], found.fields["decided"]) == (0, True)
+
+
+def test_counters_of_another_group_are_named_with_it_and_the_calls_waited_in_are_counted():
+    lines = [line for rank in range(8) if rank != 5 for line in failed(rank)]
+    lines += [wait(8, seq=7, communicator="3"), *observed(5, 90, 90)]
+    lines[-1].communicator, lines[-1].fields["group"] = "9", "TP"
+    (found,) = [one for one in derive(lines) if one.name == "collective.never_entered"]
+    wanted = {"matched": False, "enqueued": 90, "completed": 90, "counted": "TP", "places": 2}
+    assert {name: found.fields[name] for name in wanted} == wanted

@@ -5,11 +5,13 @@ import random
 import pytest
 from dumps import CREATED, Group, call, dump, frames, idle, p2p, pickled, waiting
 
+from diagnose.facts.clock import Clocks
 from diagnose.facts.collectives import derive
 from diagnose.ingest.sniff import identity
 from diagnose.model.event import Clock
-from diagnose.parsers.flight_recorder import read
+from diagnose.model.reading import Reading
 from diagnose.parsers.document import WholeDocument
+from diagnose.parsers.flight_recorder import read
 
 from .test_collectives import failed, observed, wait
 
@@ -276,3 +278,41 @@ def test_names_of_ranks_do_not_matter(guilty, seed):
         for place in range(8)
     }
     assert sorted(rank for _, rank in named(dumps)) == sorted(numbers[place] for place in guilty)
+
+
+def stale(dumps, *lines):
+    return {
+        (event.rank, event.fields["why"])
+        for event in derived(dumps, *lines)
+        if event.name == "collective.stale_dump"
+    }
+
+
+def test_dumps_without_the_call_that_their_ranks_failed_in_are_of_another_run():
+    lines = [line for rank in RANKS if rank != 2 for line in failed(rank, 900, enqueued=902)]
+    lines += observed(2, 899, 899)
+    old = job(rank5=idle(RANKS, 40))
+    assert {rank for rank, _ in stale(old, *lines)} == set(RANKS)
+    assert (2, "others") in stale(old, *lines)
+    assert ("never_entered", 2) in named(old, *lines)
+
+
+def test_a_dump_of_another_run_beside_those_of_this_one():
+    lines = [line for rank in RANKS if rank != 2 for line in failed(rank, 41)]
+    assert stale(job(rank7=waiting(RANKS, 12)), *lines) == {(7, "counters")}
+
+
+def test_dumps_of_the_same_stop_are_not_stale():
+    lines = [line for rank in RANKS for line in failed(rank, 41, enqueued=41)]
+    assert stale(job(), *lines) == set()
+
+
+@pytest.mark.parametrize(("hours", "found"), [(0, 0), (20, 8)])
+def test_dumps_much_older_than_the_wait(hours, found):
+    lines = [
+        wait(rank, seq=41, time=CREATED / 1e9 + 3600 * hours, clock=Clock.UTC) for rank in RANKS
+    ]
+    records = [*events(job()), *lines]
+    clocks = Clocks(Reading(sources=[], events=records, points=[]))
+    names = [one.name for one in derive(records, None, clocks)]
+    assert names.count("collective.stale_dump") == found

@@ -402,7 +402,10 @@ def test_a_file_named_after_a_pod_is_the_machine_that_its_program_prints():
 
 
 def test_a_line_of_nccl_without_its_prefix_states_no_host():
-    version, warned = pod_line("nccl.version", "trainer-0"), pod_line("nccl.warn", "n3", line=2, pid=7)
+    version, warned = (
+        pod_line("nccl.version", "trainer-0"),
+        pod_line("nccl.warn", "n3", line=2, pid=7),
+    )
     assert build(reading(version, warned)).job.hosts == ["n3"]
 
 

@@ -119,3 +119,26 @@ def test_without_the_start_processes_of_several_communicators_are_not_compared()
     assert not list(derive([unnamed(1), unnamed(1, comm="0x66"), unnamed(2, op="AllGather")]))
     assert not list(derive([unnamed(1, nranks=2), unnamed(2, nranks=2), unnamed(3, op="AllGather", nranks=2)]))  # fmt: skip
     assert not list(derive([unnamed(1), unnamed(2, op="Send")]))
+
+
+def unnamed_rank(rank, number=100, op="AllReduce", nranks=4):
+    one = unnamed(10 + rank, number, op, nranks=nranks)
+    one.rank = rank
+    return one
+
+
+def test_calls_of_most_of_the_job_are_of_one_communicator():
+    calls = [unnamed_rank(rank) for rank in (0, 1, 3)]
+    assert found(*calls, unnamed_rank(2, number=99)) == [("nccl.call_behind", 2)]
+    assert found(*calls, unnamed_rank(2, op="AllGather")) == [("nccl.odd_call", 2)]
+
+
+def test_where_a_second_communicator_of_the_size_has_room_nobody_is_named():
+    calls = [unnamed_rank(rank) for rank in (0, 1, 7)]
+    assert found(*calls, unnamed_rank(2, op="AllGather")) == [("nccl.odd_call", None)]
+
+
+def test_ranks_that_are_not_in_the_input_may_turn_the_vote():
+    calls = [call(0, op="AllGather", nranks=8), *(call(rank, nranks=8) for rank in (1, 2, 3))]
+    (odd,) = [one for one in derive(calls) if one.name == "nccl.odd_call"]
+    assert (odd.fields["decided"], odd.fields["absent"]) == (False, 4)

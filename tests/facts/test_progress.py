@@ -121,3 +121,50 @@ def test_an_error_behind_the_end_stays():
     failed = event("python.error_line", line=12)
     end = event("train.exit", Nature.PROGRESS, line=9, fields={"reason": "done"})
     assert build(reading(failed, end)).progress_after(failed) is None
+
+
+def done(rank, **more):
+    return event("train.exit", Nature.PROGRESS, file=f"rank{rank}.log", line=60, rank=rank,
+                 fields={"reason": "done"}, **more)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "steps_of_the_peer", "cleared"),
+    [
+        ("c10d.store_closed", 10, True),
+        ("nccl.socket_closed", 10, True),
+        ("c10d.store_closed", 9, False),
+        ("c10d.watchdog_timeout", 10, False),
+    ],
+)
+def test_a_connection_that_closes_behind_the_end_of_training_is_no_failure(
+    name, steps_of_the_peer, cleared
+):
+    lost = event(name, Nature.EFFECT, file="rank1.log", line=80, rank=1)
+    steps = [points("loss", [3.0] * 10, file="rank0.log", rank=0),
+             points("loss", [3.0] * steps_of_the_peer, file="rank1.log", rank=1)]  # fmt: skip
+    case = build(reading(done(0), lost, *steps))
+    assert (case.progress_after(lost) is True) == cleared
+
+
+@pytest.mark.parametrize(("at", "cleared"), [(NOON, True), (NOON + 500, False)])
+def test_a_record_without_a_stamp_is_no_later_than_the_next_of_its_writer(at, cleared):
+    failed = event("python.error_line", Nature.EFFECT, file="agent.log", line=3, host="node-07")
+    behind = event("torchrun.restart", Nature.EFFECT, file="agent.log", line=9, host="node-07",
+                   time=at)  # fmt: skip
+    steps = points(
+        "loss", [3.0] * 10, times=[NOON + 10 * step for step in range(1, 11)], file="b.log"
+    )
+    dated = event("nccl.version", Nature.SETTING, file="b.log", time=NOON)
+    case = build(reading(failed, behind, dated, steps))
+    assert (case.progress_after(failed, "job") is True) == cleared
+
+
+@pytest.mark.parametrize(("ahead", "cleared"), [(8 * 3600 - 20, False), (8 * 3600 - 900, True)])
+def test_steps_in_another_zone_do_not_follow_the_end_of_their_process(ahead, cleared):
+    killed = event("torchrun.child_failed", Nature.EFFECT, file="agent.log", rank=9, time=NOON)
+    dated = event("nccl.version", Nature.SETTING, file="rank9.log", rank=9, time=NOON + ahead - 99)
+    steps = points("loss", [3.0] * 10, times=[NOON + ahead + step - 9 for step in range(10)],
+                   file="rank9.log", rank=9)  # fmt: skip
+    case = build(reading(killed, dated, steps))
+    assert (case.progress_after(killed) is True) == cleared

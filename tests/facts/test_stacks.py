@@ -2,7 +2,7 @@
 
 import pytest
 
-from diagnose.facts.stacks import derive
+from diagnose.facts.stacks import derive, name_pids
 from diagnose.model.event import Event, Nature
 
 REDUCE = "all_reduce"
@@ -50,6 +50,27 @@ def test_three_in_a_collective_and_one_elsewhere():
         "snapshots": 1, "moved": False, "workers": [],
     }  # fmt: skip
     assert {name: event[name] for name in wanted} == wanted
+
+
+def nccl(rank, pid, host="node-07"):
+    return Event(name="nccl.version", nature=Nature.SETTING, file=f"{pid}.txt", line=1, end_line=1,
+                 text="", rank=rank, pid=pid, host=host)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("owners", "named"),
+    [
+        ([(0, 70), (1, 71), (2, 72), (3, 73)], [0, 1, 2, 3]),
+        ([(0, 70), (1, 71), (2, 72)], [0, 1, 2, None]),
+        ([(0, 70), (1, 71)], [None] * 4),
+        ([(rank + 4 * host, 70 + rank) for rank in range(4) for host in range(2)], [None] * 4),
+    ],
+    ids=["all", "three of four", "two of four", "two hosts with the same pids"],
+)
+def test_dumps_that_name_a_process_are_of_the_rank_that_has_its_pid(owners, named):
+    dumps = [dump(None, file=f"{place}.txt", pid=70 + place) for place in range(4)]
+    name_pids([*dumps, *(nccl(rank, pid) for rank, pid in owners)])
+    assert [one.rank for one in dumps] == named
 
 
 @pytest.mark.parametrize("guilty", [0, 3])

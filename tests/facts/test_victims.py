@@ -18,7 +18,9 @@ def error(rank, said="ValueError", name="python.exception", **more):
 
 def writer(rank):
     """A line by which the pid of a rank is known."""
-    return event("nccl.version", Nature.SETTING, file=f"rank{rank}.log", rank=rank, pid=26000 + rank)
+    return event(
+        "nccl.version", Nature.SETTING, file=f"rank{rank}.log", rank=rank, pid=26000 + rank
+    )
 
 
 def victims(*events):
@@ -61,5 +63,7 @@ def test_an_exception_clearly_behind_the_failure_of_another_rank(first, second, 
 
 
 def test_an_exception_that_progress_followed_brought_nobody_down():
-    steps = points("loss", [2.0] * 10, times=[T + second for second in range(1, 11)], file="rank0.log")
+    steps = points(
+        "loss", [2.0] * 10, times=[T + second for second in range(1, 11)], file="rank0.log"
+    )
     assert victims(error(0, time=T), steps, error(3, "OSError", time=T + 20)) == []

@@ -133,7 +133,44 @@ def test_a_rank_that_says_why_it_ends_is_not_silent():
 
 def test_a_watchdog_that_hung_says_how_many_others_have_a_log():
     hung = event("c10d.heartbeat_timeout", line=3, rank=0)
-    build(reading(WORLD, hung))
-    assert (hung["peers_seen"], hung["peers_share"]) == (0, 0)
-    build(reading(WORLD, hung, event("train.note", Nature.PROGRESS, line=4, rank=3)))
-    assert (hung["peers_seen"], hung["peers_share"]) == (1, pytest.approx(1 / 3))
+    (alone,) = build(reading(WORLD, hung)).named("job.hung_watchdog")
+    assert (alone["peers_seen"], alone["peers_share"]) == (0, 0)
+    other = event("train.note", Nature.PROGRESS, line=4, rank=3)
+    (found,) = build(reading(WORLD, hung, other)).named("job.hung_watchdog")
+    assert (found["peers_seen"], found["peers_share"]) == (1, pytest.approx(1 / 3))
+
+
+def unstamped(*ranks, line=50):
+    """Timeouts without a stamp, as PyTorch printed them before 2.4, in the log of each rank."""
+    return [
+        event(rank=rank, line=line, file=f"r{rank}.log", fields={"lasted": 600.0}) for rank in ranks
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "found"),
+    [(0, [(0.0, None)]), (-20, [(20.0, None)]), (900, [(0.0, 900.0)])],
+    ids=["just stops", "a little before", "goes on"],
+)
+def test_where_timeouts_have_no_stamp_the_last_stamps_of_their_ranks_count(seconds, found):
+    ends = [ending(rank, 0) for rank in (0, 1, 2)]
+    case = build(reading(*unstamped(0, 1, 2), sources=[*ends, ending(3, seconds)]))
+    assert [(one["gap"], one["past"]) for one in case.named("job.silent_rank")] == found
+
+
+def test_stamps_behind_the_timeouts_are_dated_back_by_what_the_wait_lasted():
+    ends = [ending(rank, 605) for rank in (0, 1, 2)]
+    after = [
+        event("c10d.not_destroyed", Nature.TEARDOWN, rank=rank, line=60, file=f"r{rank}.log",
+              time=START + 605)
+        for rank in (0, 1, 2)
+    ]  # fmt: skip
+    case = build(reading(*unstamped(0, 1, 2), *after, sources=[*ends, ending(3, 0)]))
+    assert [one["gap"] for one in case.named("job.silent_rank")] == [5.0]
+
+
+def test_a_log_is_the_one_of_its_only_writer():
+    source = SourceSummary(name="out_7.txt", lines=9)
+    spoken = event("nccl.channel", Nature.MEASUREMENT, rank=3, line=2, file="out_7.txt")
+    case = build(reading(*timeouts(0, 1, 2), spoken, sources=[source]))
+    assert [(one.rank, one.file) for one in case.named("job.silent_rank")] == [(3, "out_7.txt")]

@@ -120,3 +120,12 @@ def test_cut_records():
         + PG
         + " failure detected by watchdog at work sequence id: 1580 PG status: last enqueued work: 1582, last completed work: 1579",
     )
+
+
+def test_a_timeout_broken_in_front_of_its_work_is_read_whole():
+    text = (
+        "[rank3]: [Rank 3] Watchdog caught collective operation timeout:\n"
+        "WorkNCCL(SeqNum=15, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000)\n"
+    )
+    event = one(module, text, "c10d.watchdog_timeout")
+    assert (event.rank, event.fields["seq"], event.fields["timeout"]) == (3, 15, 600.0)

@@ -121,3 +121,20 @@ def test_one_operation_under_each_number_is_no_mismatch():
 
 def test_a_cut_snapshot():
     cut_anywhere(module, SNAPSHOT)
+
+
+def test_fingerprints_on_lines_of_their_own_are_one_mismatch():
+    text = (
+        "RuntimeError: Detected mismatch between collectives on ranks.\n"
+        "Rank 3: _ALLGATHER_BASE, TensorShape=[20]\n"
+        "Rank 0:  _ALLGATHER_BASE, TensorShape=[10]\n"
+    )
+    event = one(module, text)
+    fields = event.fields
+    assert (event.name, event.rank, fields["other_rank"]) == ("c10d.mismatch", 3, 0)
+    assert (fields["shape"], fields["other_shape"]) == ("20", "10")
+
+
+def test_a_mismatch_without_its_ranks_is_no_event():
+    text = "RuntimeError: Detected mismatch between collectives on ranks.\nTraceback (most recent call last):\n"
+    assert names(module, text) == []

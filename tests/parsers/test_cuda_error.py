@@ -117,3 +117,39 @@ def test_cells_of_a_gpu_that_does_not_answer(text, kind):
 )
 def test_nvml_as_nvidia_smi_and_the_container_runtime_print_it(text, kind):
     assert [(event.name, event.fields["kind"]) for event in read(text)] == [("nvml.error", kind)]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("ggml_cuda_init: failed to initialize CUDA: system not yet initialized", 802),
+        ("  what():  Error (stress-drv.cpp:101): unspecified launch failure", 719),
+        ('CUDA error at copy.cu:9 code=700(cudaErrorIllegalAddress) "cudaFree(p)"', 700),
+        ("[CUDA_ERROR_SYSTEM_NOT_READY] system not yet initialized in expression cuInit(0)", 802),
+        (
+            "failed to sync: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered",
+            700,
+        ),
+        ("Check failed: ok (0 vs. 39) Cuda Error: uncorrectable ECC error encountered", 214),
+        ("OSError: (External) CUDA error(719), unspecified launch failure.", 719),
+        ("CUDA failure 999: unknown error ; GPU=0", 999),
+        ("GPUassert: misaligned address kernel.cu 12", 716),
+        ("RuntimeError: CUDA error: an illegal memory access was encountered", 700),
+    ],
+)
+def test_an_error_is_one_event_in_whatever_frame(text, code):
+    assert [event.fields["code"] for event in read(text)] == [code]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "E cuda_driver.cc:266] failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected",
+        "note: 'an illegal memory access was encountered' might be caused by a bad kernel",
+        "Search for `cudaErrorIllegalAddress' in the reference for more information.",
+        "could not enable: peer access is not supported between these two devices",
+        "upload failed: unknown error",
+    ],
+)
+def test_advice_and_what_programs_do_without_are_no_errors(text):
+    assert read(text) == []

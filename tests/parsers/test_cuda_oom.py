@@ -260,3 +260,16 @@ def test_two_texts_are_two_events():
 )
 def test_near_misses(text):
     assert read(TORCH_OOM, text) == []
+
+
+def test_a_text_without_its_first_words_is_read_over_two_lines():
+    text = (
+        "torch.OutOfMemoryError: Tried to allocate 2.94 GiB.\n"
+        "GPU 6 has a total capacity of 79.25 GiB of which 1.37 GiB is free."
+    )
+    found = fields(text)
+    assert (found["gpu_index"], found["capacity"]) == (6, int(79.25 * GIB))
+
+
+def test_an_attempt_without_a_device_is_no_such_text():
+    assert read(TORCH_OOM, "Tried to allocate 2.94 GiB.\nretrying with a smaller batch") == []

@@ -264,6 +264,22 @@ def test_entries_that_make_no_sense_are_left_out_or_read_as_far_as_they_go(entry
 
 
 @pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b'{"version": "2.10", "entries": [{"record_', "cut off before its end or damaged"),
+        (b'{"version": "2.10", "entries": "x", "pg_config": 5}', "no entry can be read as a call"),
+        (
+            b'{"version": 2, "entries": [{"record_id": "a", "state": 7}], "pg_config": {"0": {"ranks": "x"}}}',
+            "no entry can be read as a call",
+        ),
+        (b"\x80\x02}q\x00(X\x07\x00\x00\x00versionq\x01cposix\nsystem\nu.", "can run code"),
+    ],
+)
+def test_a_damaged_dump_is_told_by_its_name(data, reason):
+    assert reason in refusal(data)
+
+
+@pytest.mark.parametrize(
     "name, head",
     [
         ("data.pkl", pickled({"weights": [1, 2]})),

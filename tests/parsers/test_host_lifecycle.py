@@ -77,3 +77,15 @@ def test_the_log_of_the_management_controller_has_its_own_stamp():
 )
 def test_near_misses(text):
     assert names(host_lifecycle, text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[    0.000000] Linux version 6.1.0-21-amd64 (builder@build) (gcc-12) #1 SMP",
+        "[ 8123.456789] reboot: Restarting system",
+        "   1 | 09/14/2026 | 04:48:45 | Power Supply PSU2 | Power Supply AC lost | Asserted",
+    ],
+)
+def test_what_every_host_logs_at_times_is_no_error(text):
+    assert one(host_lifecycle, text).nature is Nature.MEASUREMENT

@@ -104,3 +104,17 @@ def test_calls_of_the_interface_have_no_number():
     )
     assert holds(second, {"op": "AllReduce", "comm": "0x66d0"}) == {}
     assert "op_count" not in first.fields
+
+
+def test_who_is_a_call_behind_is_found_in_a_block_of_many_writers():
+    """The calls of all others since then stand behind its last one."""
+    lines = [
+        f"node-07:{100 + rank}:1 [0] NCCL INFO AllReduce: opCount {number:x} sendbuff 0x7f01 "
+        f"recvbuff 0x7f02 count 8 datatype 7 op 0 root 0 comm 0x55d{rank:x} [nranks=16] stream 0x1\n"
+        for number in range(60)
+        for rank in range(16)
+        if (number, rank) != (59, 6)
+    ]
+    events = read(module, "".join(lines))
+    assert {one.pid: one.fields["op_count"] for one in events}[106] == 58
+    assert len(events) == 16

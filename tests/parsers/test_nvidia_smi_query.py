@@ -191,3 +191,9 @@ def test_what_is_normal_is_no_alarm(text):
 )
 def test_a_line_that_says_enough_alone(line, what):
     assert [found for found, *_ in alarms(f"{line}\n")] == what
+
+
+def test_the_section_of_the_fabric_alone():
+    text = "    Fabric\n        State       : In Progress\n        Status      : N/A\n"
+    (event,) = read(nvidia_smi_query, text)
+    assert event.fields["fabric_state"] == "In Progress"

@@ -126,3 +126,30 @@ def test_no_running_processes_is_an_empty_list():
 )
 def test_other_tables(text):
     assert gpus(text) == []
+
+
+CROWD = """\
+| Processes:                                                       GPU Memory |
+|  GPU       PID   Type   Process name                             Usage      |
+|=============================================================================|
+|    0      9811      C   /opt/venv/bin/python                       12410MiB |
+|    0      9812      C   /opt/venv/bin/python                         731MiB |
+|    0      9813      C   /opt/venv/bin/python                         731MiB |
+|    1      9812      C   /opt/venv/bin/python                       12410MiB |
+"""
+
+
+def test_processes_of_one_program_on_one_gpu_without_the_first_table():
+    event = one(nvidia_smi_table, CROWD)
+    expected = {
+        "index": 0,
+        "count": 3,
+        "smallest": 731 << 20,
+        "largest": 12410 << 20,
+        "elsewhere": 1,
+    }
+    assert event.name == "nvidia_smi.crowd" and holds(event, expected) == {}
+
+
+def test_one_process_on_each_gpu_is_no_crowd():
+    assert read(nvidia_smi_table, CROWD.replace("|    0      981", "|    5      9")[:340]) == []

@@ -30,9 +30,9 @@ GIB = 2**30
         ("step    1/74 | train loss 5.356185 | norm 30.0 | lr 1.9e-05 | 150.20 ms | 54000 tok/s", 1, {"loss": 5.356185, "grad_norm": 30, "learning_rate": 1.9e-5, "step_time": 0.1502, "tokens_per_s": 54000}),
         ("INFO Step [120/5000], Loss: 2.31, Time: 0.52s", 120, {"loss": 2.31, "step_time": 0.52}),
         ("Epoch [3/20], Batch [6/40], Loss: 2.31", 126, {"loss": 2.31}),
-        ("Epoch[1] Batch[7] Speed: 143.86 samples/sec, train_loss=5.2,", None, {"loss": 5.2}),
+        ("Epoch[1] Batch[7] Speed: 88.10 samples/sec, train_loss=5.2,", None, {"loss": 5.2}),
         ("epoch: 3/20 - batch: 6/40 - total_loss: 0.22 - time: 0.54 - data_time: 0.5 - lr: 0.009", 126, {"loss": 0.22, "step_time": 0.54, "data_time": 0.5}),
-        ("step:9 smpl:576 ep:2 loss:1.05 grdn:4.48 lr:1.8e-06 updt_s:0.302 data_s:3.1", 9, {"loss": 1.05, "compute_time": 0.302, "data_time": 3.1, "step_time": 3.402}),
+        ("step:70 smpl:4K ep:6 loss:0.81 grdn:2.10 lr:3.0e-05 updt_s:0.250 data_s:3.1", 70, {"loss": 0.81, "compute_time": 0.25, "data_time": 3.1, "step_time": 3.35}),
         ("global_step=7 train_loss=1.5 time=3.1", 7, {"loss": 1.5}),
         ("iteration:  2500/500000   0% | elapsed time: 07:41:19 | per_token_loss: 3.1525 | lr: 9.990E-06 |", 2500, {"loss": 3.1525, "learning_rate": 9.99e-6}),
     ],
@@ -47,8 +47,8 @@ def test_each_layout_is_read_in_base_units(text, step, values):
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("Epoch[1] Batch[7] Speed: 143.86 samples/sec, IDLoss=nan,\n", 1),
-        ("Epoch[1] Batch[7] Speed: 143.86 samples/sec, IDLoss=45.7,\n", 0),
+        ("Epoch[1] Batch[7] Speed: 88.10 samples/sec, FaceLoss=nan,\n", 1),
+        ("Epoch[1] Batch[7] Speed: 88.10 samples/sec, FaceLoss=31.2,\n", 0),
         ("epoch 2 batch 3 D_loss inf G_loss 0.2\n", 1),
     ],
 )

@@ -9,7 +9,7 @@ from diagnose.parsers import steps_unnumbered as dialect
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("2026-01-05 10:00:00,120:INFO: train loss:1.1088", 1.1088),
+        ("2026-01-05 10:00:00,120:INFO: train loss:2.0417", 2.0417),
         ("loss: 0.42", 0.42),
         ("Epoch 3/10 - loss: 2.31 - accuracy: 0.098", 2.31),
         ("[rank3]: training loss = 1e-3, lr = 0.1", 1e-3),

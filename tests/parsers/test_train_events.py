@@ -148,6 +148,7 @@ def test_a_download_counts_bytes():
         ("Training completed", "done"),
         ("Training complete.", "done"),
         ("Training finished successfully!", "done"),
+        ("train: training finished, total time 0:20:11", "done"),
         ("Total training time: 1:02:03 (0:00:12 on hooks)", "ended"),
     ],
 )
@@ -158,6 +159,7 @@ def test_an_end_in_success_is_told_from_one_that_failures_print_as_well(text, re
 
 def test_an_end_of_a_part_is_none_of_training():
     assert events(dialect, "Training completed epoch 3 of 10\n") == []
+    assert events(dialect, "training finished epoch 3 in 20 s\n") == []
 
 
 @pytest.mark.parametrize(

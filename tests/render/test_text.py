@@ -148,6 +148,12 @@ def test_symptoms_without_a_root_are_shown_with_their_proof(symptoms_only):
     assert "Other things seen" not in drawn
 
 
+def test_a_cause_that_explains_itself_is_possible_however_weak(symptoms_only):
+    finding = symptoms_only.findings[0]
+    finding.role, finding.owner, finding.title = "contributing", "config", "node-03 runs with Tree"
+    assert "Possible cause: node-03 runs with Tree" in text.render(symptoms_only)
+
+
 def test_the_guilty_are_named_once(one_root):
     finding = one_root.findings[0]
     finding.title = "Rank 1-3 is slow"
@@ -241,6 +247,10 @@ def test_an_owner_of_a_rule_pack_keeps_its_name(one_root):
         ),
         ("A is down, and 2 more independent.", "A is down；另有 2 个独立根因。"),
         ("A timed out; the logs do not show why.", "A timed out；日志未显示原因。"),
+        (
+            "A differs; the evidence is too weak to call it the cause.",
+            "A differs；证据不足，不能认定为原因。",
+        ),
         (r"Failed on \1 \g<0>; the logs do not show why.", r"Failed on \1 \g<0>；日志未显示原因。"),
         ("Something else.", "Something else."),
     ],

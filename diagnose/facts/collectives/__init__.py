@@ -13,6 +13,8 @@
 ``collective.all_waiting``      Everybody made the call and waits; nobody is named
 ``collective.nobody_waits``     Dumps in which every call is finished
 ``collective.waiting``          Those who wait for a rank that one of these events names
+``collective.stale_dump``       A dump that is not of the stop that log lines tell of, and left
+                                out. ``why``: ``counters``, ``age``, or ``others`` beside it
 =============================== ==================================================================
 
 Of a rank with a dump the dump is asked and its log lines are not.
@@ -20,8 +22,10 @@ Of a rank with a dump the dump is asked and its log lines are not.
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from diagnose.facts.clock import Clocks
 from diagnose.facts.collectives.dumps import add_dumps
 from diagnose.facts.collectives.hang import findings
+from diagnose.facts.collectives.staleness import stale_dumps
 from diagnose.facts.collectives.state import Picture, mark_p2p
 from diagnose.facts.collectives.text import add_text
 from diagnose.facts.identity import is_writer
@@ -37,6 +41,7 @@ EVENTS = (
     "collective.all_waiting",
     "collective.nobody_waits",
     "collective.waiting",
+    "collective.stale_dump",
 )
 
 ASKED = ("c10d.", "fr.")
@@ -46,12 +51,15 @@ STOPS = frozenset({"c10d.watchdog_timeout", "c10d.dump_signal_observed", "c10d.d
 """Events of an attempt that stopped and left dumps."""
 
 
-def derive(events: Sequence[Event], world_size: int | None = None) -> Iterator[Event]:
+def derive(
+    events: Sequence[Event], world_size: int | None = None, clocks: Clocks | None = None
+) -> Iterator[Event]:
     """Yield what is known of a hang, attempt by attempt.
 
     Args:
         events: All of the input, ranks and attempts completed.
         world_size: Ranks of the job, if known.
+        clocks: When is when, to tell old dumps.
     """
     asked = [event for event in events if event.name.startswith(ASKED)]
     silent = _silent(events, world_size)
@@ -63,6 +71,10 @@ def derive(events: Sequence[Event], world_size: int | None = None) -> Iterator[E
         attempts.setdefault(last if dumped else event.attempt, []).append(event)
     for attempt, said in sorted(attempts.items()):
         picture = Picture(silent=silent)
+        stale = list(stale_dumps(said, clocks))
+        yield from stale
+        files = {one.file for one in stale}
+        said = [one for one in said if not (one.name.startswith("fr.") and one.file in files)]
         add_dumps(said, picture)
         add_text(said, world_size, picture)
         mark_p2p(picture.groups)

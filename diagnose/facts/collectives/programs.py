@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from diagnose.facts.collectives.report import event
-from diagnose.facts.collectives.state import Group, Member, Picture, Rank
+from diagnose.facts.collectives.state import Group, Member, Picture, Rank, at
 from diagnose.facts.collectives.waits import Wait
 from diagnose.model.event import Event, Value
 
@@ -31,9 +31,12 @@ def never_entered(picture: Picture, graph: Mapping[int, Wait]) -> Iterator[Event
     for number, missed in found.items():
         rank, wait = picture.ranks[number], missed[0]
         mine = wait.group.members.get(number)
+        own = mine or next((one for one in rank.members if one.enqueued is not None), None)
         more: dict[str, Value] = {
-            "enqueued": mine.enqueued if mine else None,
-            "completed": mine.completed if mine else None,
+            "enqueued": own.enqueued if own else None,
+            "completed": own.completed if own else None,
+            "counted": _name(own) if own is not None and own is not mine else None,
+            "places": len({at(one) for one in missed}),
             "matched": matched,
             "went": rank.event.fields.get("last_site"),
             "went_op": rank.event.fields.get("last_op"),
@@ -44,6 +47,12 @@ def never_entered(picture: Picture, graph: Mapping[int, Wait]) -> Iterator[Event
             "collective.never_entered", about, wait, found.keys(), peers, more,
             known=len(picture.ranks),
         )  # fmt: skip
+
+
+def _name(member: Member) -> Value:
+    """Return what the group of a member is for, as dumps or its own line say, else its name."""
+    group = member.group
+    return group.desc or member.event.fields.get("group") or group.name
 
 
 def behind(picture: Picture, graph: Mapping[int, Wait]) -> Iterator[Event]:
