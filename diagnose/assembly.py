@@ -137,14 +137,9 @@ def _proof(node: Node) -> list[Event]:
 
 
 def _places(node: Node) -> list[Event]:
-    """Return the evidence of a finding, one event of each line.
-
-    What it explains under the same cause is the same fault in other words, whose lines come last.
-    """
+    """Return the evidence of a finding, one event of each line."""
     places: dict[tuple[str, int], Event] = {}
-    same = (other for other in node.reach() if other is not node and other.cause is node.cause)
-    explained = [event for other in sorted(same, key=lambda each: each.key) for event in other.events]
-    for event in (*node.events, *explained):
+    for event in node.events:
         places.setdefault((event.file, event.line), event)
     return list(places.values())
 

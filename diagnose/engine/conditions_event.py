@@ -10,6 +10,9 @@ from diagnose.engine.windows import timeline
 from diagnose.facts.case import Case
 from diagnose.model.event import Nature
 
+NO_EVIDENCE = frozenset({Nature.ADVICE, Nature.UNRELATED})
+"""Natures that a condition must name."""
+
 Named = Callable[[str], Iterable[Record]]
 """Gives the records that an earlier member of the rule selected under an ``as`` name."""
 
@@ -17,13 +20,13 @@ Named = Callable[[str], Iterable[Record]]
 def select_events(condition: EventCondition, case: Case) -> list[Record]:
     """Return the events that a condition selects, in the order of the sources.
 
-    Advice is never evidence unless the condition names that nature.
+    Advice and what is unrelated are never evidence unless the condition names that nature.
     """
     natures = condition.nature
     return [
         event
         for event in case.named(condition.event)
-        if (event.nature in natures if natures else event.nature is not Nature.ADVICE)
+        if (event.nature in natures if natures else event.nature not in NO_EVIDENCE)
         and satisfies(event, condition.where, case)
     ]
 

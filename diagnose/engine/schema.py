@@ -71,7 +71,7 @@ RULE_KEYS: Mapping[str, Key] = {
 
 _SELECT = {
     "where": Key("map of comparisons", "{}", "what the fields must be"),
-    "nature": Key("nature or list", "all but advice", "which kinds of statement count"),
+    "nature": Key("nature or list", "all but advice and unrelated", "which kinds of statement count"),
     "count": Key("comparison", "none", "how many records"),
     "distinct": Key("{field, comparison}", "none", "how many different values of a field"),
     "rate": Key("{comparison, per}", "none", "most records in any span of that length"),
@@ -201,7 +201,7 @@ class EventCondition:
     Args:
         event: Name of the event.
         where: Comparisons by field.
-        nature: Kinds of statement that count; empty for all but advice.
+        nature: Kinds of statement that count; empty for all but advice and unrelated.
         quantity: How many.
         name: The ``as`` name.
         same: What it shares with the members before it.

@@ -1,13 +1,17 @@
 """Which faults that a machine reports belong to the job.
 
-A kernel log tells of all GPUs of its node and of all days. An event with the field ``role`` gets:
+A kernel log tells of all GPUs of its node, of all jobs on it and of all days; a central log of all
+machines. What has nothing to do with the job gets the nature ``unrelated``: it speaks of a host that
+the job does not use, of another job's control group, or the job had ended before. An event with the
+field ``role`` gets, besides:
 
 ``before_job``
     Seconds from it to the first line with which the job starts, 0 where it came later or where the
     logs do not show the start: an excerpt that begins late says nothing of when the job began.
 ``role``
     ``elsewhere``, where it speaks of a host or a GPU that the job does not use; ``past``, where the
-    driver was loaded anew between it and the start of the job, which resets the GPUs.
+    driver was loaded anew between it and the start of the job, which resets the GPUs; ``after_job``,
+    where the job had ended before.
 ``again``
     How many times the same GPU reported the same number in earlier incidents.
 ``serial``
@@ -19,10 +23,12 @@ from collections.abc import Iterable
 
 from diagnose.facts.clock import Clocks, Instant
 from diagnose.facts.job import JobModel
+from diagnose.facts.job_ends import JobEnd
 from diagnose.model.event import Event, Nature, Value
+from diagnose.model.reading import Reading
 
 REPORTERS = ("kernel.", "fabric.", "host.", "slurm.node_state")
-"""Beginnings of the names of what machines report."""
+"""Beginnings of the names of what machines report and that may belong to no job."""
 
 STARTS = frozenset(
     {
@@ -41,33 +47,59 @@ WHOLE_NODE = 8
 INCIDENT = 3600.0
 """Seconds without a report after which the next one is another incident."""
 
+CONTROL_GROUPS = ("task_memcg", "memcg", "cgroup")
+"""Fields with the path of a control group, the innermost first."""
+
+JOB_IDS = ("slurm.cancelled", "slurm.oom_kill", "slurm.unkillable")
+"""What the output of a job itself says with its number."""
+
 _DIGITS = re.compile(r"\d+")
+_LETTER = re.compile(r"(?<![a-z])[a-z](?![a-z])")
+_SLURM_GROUP = re.compile(r"/job_(\d+)(?:/|$)")
 
 
-def relate_to_job(events: Iterable[Event], job: JobModel, clocks: Clocks) -> None:
+def relate_to_job(reading: Reading, job: JobModel, clocks: Clocks) -> None:
     """Complete the reports of machines, in place.
 
     Args:
-        events: All of the input, with hosts and attempts completed.
-        job: Who is who.
+        reading: With hosts and attempts completed.
+        job: Who is who, with the ends of all logs.
         clocks: Of the input, repaired.
     """
-    events = list(events)
-    reports = [one for one in events if one.name.startswith(REPORTERS) and "role" in one.fields]
+    events = reading.events
+    reports = [one for one in events if one.name.startswith(REPORTERS)]
     if not reports:
         return
     starts = _starts(events, clocks)
     reloads = [one for one in events if one.name == RELOADED]
     places = _Places(job)
+    end = JobEnd(reading, job, clocks)
+    others = _other_jobs(events, reports)
     for event in reports:
         before = _seconds_before(clocks.of(event), starts, clocks)
-        event.fields["before_job"] = before
-        if places.exclude(event):
+        if "role" in event.fields:
+            event.fields["before_job"] = before
+        if places.exclude(event) or (event.file, event.pid) in others:
             _set_aside(event, "elsewhere")
+        elif end.before(event):
+            _set_aside(event, "after_job")
         elif before > 0 and any(_reset_by(one, event, before, clocks) for one in reloads):
             _set_aside(event, "past")
-    _count_incidents(reports, clocks)
-    _name_boards(events, reports)
+    faults = [one for one in reports if "role" in one.fields]
+    _count_incidents(faults, clocks)
+    _name_boards(events, faults)
+
+
+def _other_jobs(events: Iterable[Event], reports: Iterable[Event]) -> set[tuple[str, int | None]]:
+    """Return file and process id of the reports of other Slurm jobs, where the own one is known."""
+    own = {str(one.fields["job"]) for one in events if one.name in JOB_IDS and one.fields.get("job")}
+    found: set[tuple[str, int | None]] = set()
+    for event in reports if own else ():
+        path = next((event.fields[key] for key in CONTROL_GROUPS if event.fields.get(key)), "")
+        named = _SLURM_GROUP.search(str(path))
+        if named is not None and named[1] not in own and event.pid is not None:
+            found.add((event.file, event.pid))
+    return found
 
 
 def _starts(events: Iterable[Event], clocks: Clocks) -> list[Instant]:
@@ -108,8 +140,11 @@ def _name_boards(events: Iterable[Event], reports: Iterable[Event]) -> None:
 
 
 def _set_aside(event: Event, role: str) -> None:
-    event.fields["role"] = role
-    event.nature = Nature.MEASUREMENT
+    """Take an event for no evidence; what a driver was loaded with stays a setting."""
+    if "role" in event.fields:
+        event.fields["role"] = role
+    if event.nature is not Nature.SETTING:
+        event.nature = Nature.UNRELATED
 
 
 def _seconds_before(at: Instant | None, starts: list[Instant], clocks: Clocks) -> float:
@@ -158,4 +193,5 @@ class _Places:
 
 
 def _kind(host: str) -> str:
-    return _DIGITS.sub("#", host)
+    """Return the form of a name: rows and racks of one cluster differ in numbers and letters."""
+    return _LETTER.sub("@", _DIGITS.sub("#", host))

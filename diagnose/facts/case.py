@@ -5,12 +5,14 @@ from functools import cached_property
 from typing import Literal
 
 from diagnose.facts import collectives, gpu_memory
+from diagnose.facts.aftermath import mark_aftermath
 from diagnose.facts.attempts import Attempts, find_attempts
 from diagnose.facts.belonging import relate_to_job
 from diagnose.facts.cancels import relate_cancels
 from diagnose.facts.clock import Clocks
 from diagnose.facts.communicators import name_communicators
 from diagnose.facts.consecutive import name_writers
+from diagnose.facts.gpu_holders import add_foreign
 from diagnose.facts.host_ends import relate_host_ends
 from diagnose.facts.inits import stuck_inits
 from diagnose.facts.job import JobModel, build_job
@@ -201,8 +203,8 @@ def build(reading: Reading) -> Case:
     clocks.repair(barriers(reading, attempts, clocks, by_file))
     align_attempts(reading, attempts, clocks, by_file)
     derive(reading, attempts, clocks, by_file)
-    relate_to_job(reading.events, job, clocks)
     job.ends = log_ends(reading, clocks, by_file, job.host_of)
+    relate_to_job(reading, job, clocks)
     relate_host_ends(reading, job, clocks, by_file)
     insert(reading, list(stuck_inits(reading.events, job)))
     insert(reading, list(hung_watchdogs(reading.events, job)))
@@ -211,8 +213,10 @@ def build(reading: Reading) -> Case:
     progress = Progress(reading, attempts, clocks, by_file)
     relate_cancels(reading.events, progress, clocks)
     mark_victims(reading.events, progress, clocks)
+    mark_aftermath(reading.events, clocks)
     mark_open_work(reading.events, progress, job.report.world_size)
     gpu_memory.complete(reading, job, attempts, clocks, by_file)
+    add_foreign(reading.events, job)
     last = progress.last_step()
     if last is not None and last.step is not None:
         time = clocks.iso(last.time, last.clock)

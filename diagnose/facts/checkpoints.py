@@ -3,8 +3,8 @@
 =================== ==============================================================================
 ``ckpt.save``       A save that training waited for: ``lasted`` as stated, else between the stamps
                     of its start and its end; ``steps`` that would have fitted into it, and its
-                    ``share`` of the time since the save before; ``awaited``, the rank that wrote it,
-                    where its peers timed out and it did not
+                    ``share`` of the time since the save before; ``awaited``, the rank that wrote
+                    it, where its peers timed out and it did not
 ``ckpt.save_open``  A save that was begun and never reported as ended, with no step behind it
 ``train.replay``    Steps done again after a load: how far their loss is from the first time
 ``train.resume``    The level of the loss before and after a load

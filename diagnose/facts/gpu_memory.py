@@ -9,15 +9,17 @@
 ``engine``             It failed in the code of a serving engine
 ``limit``, ``unused``  Of TensorFlow's allocator: what it may hold, and how much of that it had not
                        given out
-``step``               Last step completed before; ``steps_done`` in this start of the job, 0 where
-                       steps are logged and none came before
+``step``               Last step completed before; ``steps_done`` of those logged in this start of
+                       the job, 0 where steps are logged and none came before
 ``ranks_failed``       Ranks that ran out of memory in the same start of the job, this one included
 ``alone``              This rank ran out of memory, and others that wrote logs did not
 ``own_gpu``            Index of the GPU this rank opened its communicator on
 ``sees_one_gpu``       Only one GPU is visible to this rank, so that its number is always 0
 ``shared_with``        Other ranks of this job whose processes are on this GPU
-``growth``             Bytes that allocated memory rose by each step before, ``growth_fit`` the R²
-                       of the line and ``growth_points`` what it rests on
+``growth``             Bytes that memory rose by each step before, or each record where no steps are
+                       known (``growth_per``); ``growth_of`` is the metric, ``growth_points`` its
+                       records, 0 where no memory was logged
+``grown``              Bytes that the straight line through them rises in all, R² ``growth_fit``
 ``settings``           Of the allocator, as variables of this rank, else of the job, state them
 ``expandable``         Whether they switch expandable segments on; None where none were printed
 ``first_call``         The process had not used CUDA before: its context was created
@@ -26,6 +28,7 @@
 An ``alone`` rank says that memory is uneven, an empty one beside a full one that a GPU is shared.
 """
 
+import math
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +36,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from diagnose.facts.attempts import Attempts, step_counters
 from diagnose.facts.clock import Clocks
 from diagnose.facts.job import JobModel
-from diagnose.facts.points import Point
+from diagnose.facts.points import Point, step_before
 from diagnose.model.event import Clock, Event, Points, Value
 from diagnose.model.reading import Reading
 from diagnose.parsers.memory_phase import of_engine, phase, users_frame
@@ -47,6 +50,14 @@ FEWEST_POINTS = 20
 
 MOST_POINTS = 2_000
 """Points before a failure that are looked at; a longer leak shows in the last ones too."""
+
+GROWING = ("memory_allocated", "memory_peak", "memory_used", "memory_reserved")
+"""Metrics that show a leak, the most direct first. Growth of what is reserved is growth of what is
+allocated only where little lies unused at the end; what a script calls memory only where it is
+the size of the device."""
+
+UNUSED = 0.5
+"""Share of the growth that may lie reserved but unused."""
 
 SETTINGS = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
 
@@ -137,6 +148,7 @@ class _Steps:
         self._attempts = attempts
         self._clocks = clocks
         self._by_file = by_file
+        # A log that begins later than its interval does not show how many steps came before.
         self._resumed = any(event.name.startswith("ckpt.load") for event in reading.events)
 
     def before(self, event: Event) -> dict[str, Value]:
@@ -148,14 +160,17 @@ class _Steps:
             for one in self._counters
             if one.file == event.file or (one.rank is not None and one.rank == event.rank)
         ]
-        steps: list[float] = []
-        for points in own or self._counters:
-            known = [step for step in self._run(points, event) if step == step]
-            steps += [min(known), max(known)] if known else []
+        runs = [
+            [step for step in self._run(points, event) if step == step]
+            for points in own or self._counters
+        ]
+        steps = sorted({step for run in runs for step in run})
         if not steps:
             return {"step": None, "steps_done": 0}
-        first = min(steps) - 1 if self._resumed else 0
-        return {"step": int(max(steps)), "steps_done": int(max(steps) - max(first, 0))}
+        first, last = steps[0], steps[-1]
+        between = steps[1] - first if len(steps) > 1 else first
+        begins = not self._resumed and first <= between
+        return {"step": int(last), "steps_done": int(last if begins else last - first + 1)}
 
     def _run(self, points: Points, event: Event) -> Sequence[float]:
         """Return the steps of one counter in the attempt of an event and before it."""
@@ -196,11 +211,42 @@ def _settings(event: Event, variables: Sequence[Event]) -> dict[str, Value]:
     return {"settings": texts[-1], "expandable": "expandable_segments:true" in words}
 
 
-def _growth(event: Event, series: Iterable[Points], attempts: Attempts) -> dict[str, Value]:
-    """Return how allocated memory rose until an event, by a straight line through its points."""
+def _growth(event: Event, series: Sequence[Points], attempts: Attempts) -> dict[str, Value]:
+    """Return how memory rose until an event, by a straight line through its points."""
+    found: dict[str, Value] = {
+        "growth": None, "growth_fit": None, "growth_points": 0, "growth_of": None,
+        "growth_per": None, "grown": None,
+    }  # fmt: skip
+    for metric in GROWING:
+        best, counter = _longest(event, series, metric, attempts)
+        if not best or (metric == "memory_used" and not _fills(event, best[-1].value)):
+            continue
+        if len(best) < FEWEST_POINTS:
+            found["growth_points"] = max(len(best), int(str(found["growth_points"])))
+            continue
+        steps = [one.step if one.step == one.step else _step_at(counter, one) for one in best]
+        numbered = all(step == step for step in steps) and steps[-1] > steps[0]
+        xs = steps if numbered else [float(place) for place in range(len(best))]
+        slope, fit = _line([*zip(xs, (one.value for one in best), strict=True)])
+        grown = slope * (xs[-1] - xs[0])
+        unused = event.fields.get("reserved_unallocated")
+        if metric == "memory_reserved" and isinstance(unused, int) and unused > UNUSED * grown > 0:
+            continue
+        return {
+            "growth": slope, "growth_fit": fit, "growth_points": len(best), "growth_of": metric,
+            "growth_per": "step" if numbered else "record", "grown": grown,
+        }  # fmt: skip
+    return found
+
+
+def _longest(
+    event: Event, series: Sequence[Points], metric: str, attempts: Attempts
+) -> tuple[list[Point], Points | None]:
+    """Return the longest run of a metric before an event, and the step counter of its file."""
     best: list[Point] = []
+    file = event.file
     for points in series:
-        if points.metric != "memory_allocated":
+        if points.metric != metric:
             continue
         if points.rank not in (None, event.rank) and event.rank is not None:
             continue
@@ -212,13 +258,21 @@ def _growth(event: Event, series: Iterable[Points], attempts: Attempts) -> dict[
             if points.values[at] == points.values[at]
             and attempts.at(points.file, points.lines[at], points.attempt) == event.attempt
         ]
-        best = max(best, run, key=len)
-    if len(best) < FEWEST_POINTS:
-        return {"growth": None, "growth_fit": None, "growth_points": len(best)}
-    numbered = all(one.step == one.step for one in best) and best[-1].step > best[0].step
-    xs = [one.step if numbered else float(place) for place, one in enumerate(best)]
-    slope, fit = _line([*zip(xs, (one.value for one in best), strict=True)])
-    return {"growth": slope, "growth_fit": fit, "growth_points": len(best)}
+        if len(run) > len(best):
+            best, file = run, points.file
+    counters = [one for one in step_counters(series) if one.file == file]
+    return best, max(counters, key=lambda one: len(one.steps), default=None)
+
+
+def _step_at(counter: Points | None, point: Point) -> float:
+    """Return the step above a point that states none, NaN without one."""
+    step = step_before(counter, point.line) if counter else None
+    return math.nan if step is None else float(step)
+
+
+def _fills(event: Event, last: float) -> bool:
+    capacity = event.fields.get("capacity")
+    return isinstance(capacity, int) and capacity / 2 <= last <= capacity
 
 
 def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -148,7 +148,7 @@ class Progress:
     def _other_zone(self, event: Event, own: list[Mark]) -> bool:
         """Return whether the stamps of a rank and of the agent that saw its end differ by a zone.
 
-        Then the last step of a rank lies whole hours, or half of one, off the moment before its end.
+        Then the last step of a rank lies whole or half hours off the moment before its end.
         """
         end = self._clocks.of(event)
         here = [mark for mark in own if mark.attempt == event.attempt and mark.file != event.file]

@@ -1,13 +1,13 @@
 """Whether the input mixes the logs of several jobs, or of several runs of one.
 
-=============== ==================================================================================
+=============== ================================================================================
 ``job.several`` The same global ranks were started by several processes at once, each set of them in
                 files and a communicator of its own: their logs were put into one folder. ``ranks``
                 that stand for several, ``sizes`` of the communicators, ``files``, one of each
-=============== ==================================================================================
+=============== ================================================================================
 
-Without attempts to tell them apart, a rank is one process. A file that goes on behind a restart holds
-both of its processes, and a second communicator of one job is joined by the same processes.
+Without attempts to tell them apart, a rank is one process. A file that goes on behind a restart
+holds both of its processes, and a second communicator of one job is joined by the same processes.
 """
 
 from collections.abc import Iterable, Iterator

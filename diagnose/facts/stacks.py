@@ -94,7 +94,10 @@ def name_pids(events: Sequence[Event]) -> None:
     unnamed = [
         event
         for event in events
-        if event.name == DUMP and event.rank is event.host is None and event.pid is not None
+        if event.name == DUMP
+        and event.rank is None
+        and event.host is None
+        and event.pid is not None
     ]
     by_pid = pid_owners(event for event in events if event.name != DUMP) if unnamed else {}
     known = [event for event in unnamed if event.pid in by_pid]

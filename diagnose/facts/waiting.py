@@ -5,7 +5,9 @@
                       may be the one they waited for. ``gap`` is how many seconds before the wait
                       its log ends, null where it has no stamps; ``past`` by how many its log goes
                       on past the last stamps of its peers, where their timeouts have none;
-                      ``whole_host`` whether the silent ranks are all those of one host
+                      ``whole_host`` whether the silent ranks are all those of one host; ``agent``
+                      whether the launcher of its host wrote on behind its last line, so that the
+                      host lived
 ``job.hung_watchdog`` A watchdog that made no progress itself. ``peers_seen`` is how many other
                       ranks have a log, ``peers_share`` their share of all others of the job:
                       nobody is odd among ranks of which nothing is known
@@ -33,6 +35,9 @@ TIMEOUTS = frozenset({"c10d.watchdog_timeout", "c10d.store_timeout", "c10d.monit
 
 OWN_TIMEOUTS = frozenset({"c10d.watchdog_timeout", "c10d.dump_signal_sent"})
 """What a rank prints that waited itself; who only observes a dump signal may not have."""
+
+AGENT = "torchrun."
+"""Beginning of the names of what the launcher on each host prints."""
 
 FEWEST_WAITING = 3
 """Ranks that must have timed out before one that has not is odd."""
@@ -106,16 +111,31 @@ def silent_ranks(reading: Reading, job: JobModel, clocks: Clocks) -> Iterator[Ev
     if len(silent) > MOST_SILENT and host is None:
         return
     for rank, source, gap in found:
+        host_of = source.host or job.host_of(rank)
         yield Event(
             name="job.silent_rank", nature=Nature.MEASUREMENT, file=source.name,
             line=source.lines, end_line=source.lines,
             text=f"last of {source.lines} lines of rank {rank}: {gap} and no timeout",
             fields={
                 "gap": gap.seconds, "past": gap.past, "whole_host": host is not None,
-                "ranks": len(silent),
+                "ranks": len(silent), "agent": _agent_wrote(rank, host_of, reading, job, clocks),
             },
-            rank=rank, host=source.host or job.host_of(rank), attempt=source.attempt,
+            rank=rank, host=host_of, attempt=source.attempt,
         )  # fmt: skip
+
+
+def _agent_wrote(
+    rank: int, host: str | None, reading: Reading, job: JobModel, clocks: Clocks
+) -> bool:
+    """Return whether an agent of the host wrote behind the last line of a rank."""
+    ends = job.ends.get(rank, [])
+    return any(
+        (apart := clocks.difference(end, at)) is not None and apart[0] > apart[1]
+        for event in reading.events
+        if event.name.startswith(AGENT) and host is not None and event.host == host
+        if (at := clocks.of(event)) is not None
+        for end in ends
+    )
 
 
 def _own_logs(reading: Reading) -> dict[int, SourceSummary]:

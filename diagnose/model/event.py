@@ -14,7 +14,8 @@ class Nature(StrEnum):
     ``ERROR`` may be a cause; ``EFFECT`` is normally a consequence of something else;
     ``TEARDOWN`` is the clean-up after an end; ``ADVICE`` is a guess the program prints and never
     evidence; ``PROGRESS`` shows that work went on; ``SETTING`` states a version, choice or
-    variable; ``MEASUREMENT`` is a state or number read from a tool.
+    variable; ``MEASUREMENT`` is a state or number read from a tool; ``UNRELATED`` has been found to
+    speak of another job, host or time, and is no evidence either.
     """
 
     ERROR = "error"
@@ -24,6 +25,7 @@ class Nature(StrEnum):
     PROGRESS = "progress"
     SETTING = "setting"
     MEASUREMENT = "measurement"
+    UNRELATED = "unrelated"
 
 
 class Clock(StrEnum):

@@ -26,7 +26,7 @@ from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import BlockParser, LineParser, Pattern, Record, make_event
 from diagnose.parsers.c10d_group import integers
 
-FINGERPRINT = regex.compile(
+FINGERPRINT = LazyPattern(
     r"Rank (?P<rank>\d+) is running (?:inconsistent )?collective: CollectiveFingerPrint\("
     r"(?:SequenceNumber=(?P<seq>\d+),? ?)?OpType=(?P<op>[A-Z_]+)"
     r"(?:, TensorShape=\[(?P<shape>[^\]]*)\])?(?:, TensorDtypes=(?P<dtype>\w+))?"

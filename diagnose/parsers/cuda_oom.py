@@ -116,7 +116,7 @@ def _read(lines: list[Line]) -> list[Event]:
     # A blank put into a number that a terminal broke makes another number, so it comes second.
     readings = [_figures(_joined(lines, glue)) for glue in ("", " ")]
     text, fields = max(readings, key=lambda each: sum(one is not None for one in each[1].values()))
-    if not _START.search(text) and fields["backend"] != "mps" and not _DEVICE.search(text):
+    if not any(one.search(text) for one in (_START, _MPS_START, _DEVICE)):
         return []
     derive(fields)
     if fields["backend"] == "mps":

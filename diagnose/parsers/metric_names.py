@@ -4,7 +4,8 @@ Not a parser: the parsers of step lines and of metric files share it. A name cou
 to case and to ``_ - / .`` and blanks. The unit that a name states (``step_ms``, ``time(s)``,
 ``memory(GiB)``) is applied; a name whose unit or meaning is open (``throughput``) is left out.
 
-Canonical units: seconds, bytes, per second; ``mfu`` is 0 to 1. ``skipped_steps`` and ``nan_steps``
+Canonical units: seconds, bytes, per second; ``mfu`` is 0 to 1. ``memory_used`` is memory whose
+name does not say whether it is allocated, reserved or a peak. ``skipped_steps`` and ``nan_steps``
 count since the line before; ``skipped_steps_total`` counts since the start of the run.
 """
 
@@ -75,14 +76,21 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "throughput per GPU (TFLOP/s/GPU)", "interval_hardware_tflops_per_device",
     ),
     "mfu": ("mfu", "mfu(%)", "throughput/device/mfu", "perf/mfu/actor"),
-    "memory_allocated": ("memory_allocated", "mem_allocated", "allocated_memory"),
+    "memory_allocated": (
+        "memory_allocated", "mem_allocated", "allocated_memory", "mem_alloc", "cuda_allocated",
+        "gpu_memory_allocated", "gpu_mem_allocated", "allocated_mem", "cuda_memory_allocated",
+    ),
     "memory_reserved": (
-        "memory_reserved", "mem_reserved", "max_memory_reserved", "perf/max_memory_reserved",
+        "memory_reserved", "mem_reserved", "reserved_memory", "reserved_mem", "max_memory_reserved", "perf/max_memory_reserved",
         "memory/max_reserved", "memory/device_reserved", "memory/peak_reserved_mem",
     ),
     "memory_peak": (
         "memory_peak", "peak_memory", "max_memory_allocated", "max_mem_allocated",
-        "memory/max_allocated", "perf/max_memory_allocated", "max_memory", "max_mem",
+        "memory/max_allocated", "perf/max_memory_allocated", "max_memory", "max_mem", "peak_mem",
+    ),
+    "memory_used": (
+        "mem", "memory", "gpu_mem", "gpu_memory", "cuda_mem", "cuda_memory", "vram", "mem_used",
+        "memory_used", "gpu_mem_used", "gpu_memory_used", "memory_usage", "gpu_memory_usage",
     ),
     "skipped_steps": ("skipped_steps", "number of skipped iterations", "skipped_iterations"),
     "nan_steps": ("nan_steps", "number of nan iterations"),
@@ -119,7 +127,7 @@ UNITS: dict[str, float] = {
 
 TIMES = frozenset({"step_time", "data_time", "compute_time", "comm_time", "optimizer_time",
                    "checkpoint_time"})  # fmt: skip
-MEMORY = frozenset({"memory_allocated", "memory_reserved", "memory_peak"})
+MEMORY = frozenset({"memory_allocated", "memory_reserved", "memory_peak", "memory_used"})
 
 STATED = {
     "vramallocated": ("memory_allocated", UNITS["gib"]),  # LLaMA-Factory
@@ -151,13 +159,13 @@ def canonical(name: str) -> tuple[str, float, bool] | None:
     """
     found = _UNIT.match(name.strip())
     unit = (found[2] or found[3]).lower() if found else ""
+    if found and found[2] and squash(found[1]) == "memory" and unit == "gib":
+        return "memory_reserved", UNITS["gib"], True  # ms-swift, peak of reserved
     if found and unit in UNITS:
         metric = _known(found[1])
         wanted = TIMES if UNITS[unit] <= 60 and unit != "bytes" else MEMORY
         if metric and metric.rstrip("+") in wanted:
             return metric, UNITS[unit], True
-    if found and squash(found[1]) == "memory" and unit == "gib":  # ms-swift, peak of reserved
-        return "memory_reserved", UNITS["gib"], True
     if squash(name) in STATED:
         return (*STATED[squash(name)], True)
     metric = _known(name)

@@ -22,7 +22,7 @@ are read by their bars and by what stands in them. Each GPU is one event ``nvidi
     Uncorrectable memory errors since the last reset; None where ECC is off or unknown.
 ``persistence``, ``mig``
     On, Off or a Windows driver model; True where MIG is on.
-``processes``, ``process_count``, ``process_memory``
+``processes``, ``process_sizes``, ``process_count``, ``process_memory``
     What the second table lists for this GPU, None where that table is not in the text.
 ``bad_cells``
     How many cells say ``ERR!`` or ``Unknown Error``; ``N/A`` is normal and counts as unknown.
@@ -116,6 +116,7 @@ def _read(lines: list[Line]) -> Iterator[Event]:
         memory_known = [memory for *_, memory in own if memory is not None]
         fields["listed"] = len(rows)
         fields["processes"] = [name for _, name, _ in own] if table_of_processes else None
+        fields["process_sizes"] = [size for *_, size in own] if table_of_processes else None
         fields["process_count"] = len(own) if table_of_processes else None
         fields["process_memory"] = sum(memory_known) if memory_known else None
         yield make_event("nvidia_smi.gpu", Nature.MEASUREMENT, line, fields)

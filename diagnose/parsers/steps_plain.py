@@ -56,6 +56,10 @@ PLAIN_PAIR = LazyPattern(
     r"([-+]?(?:\d[\d,]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|nan|inf|NaN)(?![\w.]*[A-Za-z]\w*/\d))"
     r"[ ]?(ms|s/it|s|sec|it/s|samples/s)?(?![\w])"
 )
+MEMORY = LazyPattern(
+    r"\b((?:[A-Za-z]\w* )?[A-Za-z][\w/.-]*)[\"']?(?:\s*[:=]\s*|\s+)([\d,]+(?:\.\d*)?) ?([GM]i?B|G)\b"
+)
+"""Memory with its unit; a word before the name qualifies it (``max mem``, ``CPU mem``)."""
 TRAILING_RATE = LazyPattern(r"([\d,.]+) ?(?:k )?(tok(?:ens)?/s(?:ec)?(?:/(?:gpu|GPU|device))?)")
 TRAILING_TIME = LazyPattern(r"\| *([\d.]+) ?ms *\|")
 OTHER_DIALECTS = (b"| consumed samples:", b"GiB(", b" train_time:", b"ms, mfu ")
@@ -185,6 +189,8 @@ def _pairs(text: str) -> dict[str, float]:
             columns.setdefault("grad_norm", value)
         else:
             columns.setdefault(name, value)
+    for name, value, unit in MEMORY.findall(text):
+        columns.setdefault(f"{name}_{unit if unit.endswith('B') else 'GB'}", value)
     if rate := TRAILING_RATE.search(text):
         columns.setdefault(
             rate[2].lower().replace("device", "gpu").replace("tok/", "tokens/"), rate[1]
@@ -234,7 +240,8 @@ PARSERS = (
         opens=("loss", "Loss"),
         read=read_plain,
         emits=("loss", "step_time", "data_time", "compute_time", "grad_norm", "learning_rate",
-               "tokens_per_s", "tokens_per_s_gpu", "loss_scale", "mfu", "train.nan_loss",
+               "tokens_per_s", "tokens_per_s_gpu", "loss_scale", "mfu", "memory_allocated",
+               "memory_peak", "memory_reserved", "memory_used", "train.nan_loss",
                "train.nan_gradient"),
         sample="step    12 | loss: 7.2551 | lr 2.1e-05 | norm: 1.82 | dt: 338.02ms | tok/sec: 155117\n",
     ),

@@ -16,8 +16,8 @@ from diagnose.model.event import Event, Line, Nature
 from diagnose.parsers.base import LineParser, Pattern
 from diagnose.parsers.convert import seconds
 
-_AMOUNT = r"(?P<elapsed>\d{3,6}(?:\.\d+)? ?s(?:ec(?:ond)?s?)?)\b"
-_RANK = r"(?:\[?\b[Rr]ank[=: ]?(?P<rank>\d{1,6})\]?[:,]? *)?"
+_AMOUNT = r"(?P<elapsed>\d{3,6}(?:\.\d{1,6})? ?s(?:ec(?:ond)?s?)?)\b"
+_RANK = r"(?:\[?\b[Rr]ank[=: ]?(?P<rank>\d{1,6})\]?[:,]? ?)?"
 
 
 def _named(event: Event, line: Line) -> Event | None:

@@ -89,7 +89,7 @@ def test_the_serial_number_behind_a_gpu_s_name_is_that_gpu_s():
 
 @pytest.mark.parametrize(
     ("host", "role"),
-    [("node-07", "root"), ("node-99", "elsewhere"), ("worker-3.example", "root"), (None, "root")],
+    [("node-07", "root"), ("node-99", "elsewhere"), ("storage-3", "root"), (None, "root")],
     ids=["of the job", "another node", "a name of another kind", "unknown"],
 )
 def test_a_host_that_the_job_does_not_use(host, role):
@@ -108,7 +108,7 @@ def test_where_a_rank_is_not_placed_any_host_may_be_its_own():
 def test_a_gpu_of_another_job_on_a_shared_host(gpu, role):
     found = related(xid(gpu=gpu), *job(at=-HOUR))
     assert found.fields["role"] == role
-    assert (found.nature is Nature.MEASUREMENT) == (role == "elsewhere")
+    assert (found.nature is Nature.UNRELATED) == (role == "elsewhere")
 
 
 def test_a_job_on_a_whole_node_shares_it_with_none_so_its_addresses_are_others():
@@ -117,3 +117,62 @@ def test_a_job_on_a_whole_node_shares_it_with_none_so_its_addresses_are_others()
         for i in range(8)
     ]
     assert related(xid(gpu="0000:9a:00.0"), *whole).fields["role"] == "root"
+
+
+def test_rows_of_one_cluster_differ_in_a_letter():
+    ranks = job(at=-HOUR, hosts=("gpu-a07", "gpu-a08"))
+    assert related(xid(host="gpu-b99"), *ranks).fields["role"] == "elsewhere"
+
+
+def killed(line=1, *, host="node-07", pid=812, group=None, at=0.0):
+    return event(
+        "kernel.oom_kill", file="messages", line=line, time=DAY + at, clock=Clock.LOCAL, host=host,
+        pid=pid, fields={"process": "python3", "task_memcg": group},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("host", "counts"), [("node-07", True), ("node-99", False)])
+def test_a_process_killed_on_a_host_of_another_job_is_no_evidence(host, counts):
+    kill = killed(host=host)
+    build(reading(kill, *job(at=-HOUR)))
+    assert (kill.nature is Nature.ERROR) == counts
+
+
+def test_another_slurm_job_s_control_group_on_the_same_host():
+    other = [killed(1, group="/slurm/job_88001/step_0/user/task_0"), killed(2)]
+    own = killed(3, pid=900, group="/slurm/job_77121/step_0/user/task_0")
+    end = event(
+        "slurm.cancelled", Nature.EFFECT, file="job.log", line=9, time=DAY + 60,
+        fields={"job": "77121"},
+    )  # fmt: skip
+    build(reading(*other, own, *job(at=-HOUR), end))
+    natures = [one.nature for one in (*other, own)]
+    assert natures == [Nature.UNRELATED, Nature.UNRELATED, Nature.ERROR]
+
+
+def test_without_the_number_of_the_own_job_no_control_group_is_another_s():
+    kill = killed(group="/slurm/job_88001/step_0/user/task_0")
+    build(reading(kill, *job(at=-HOUR)))
+    assert kill.nature is Nature.ERROR
+
+
+def failed(at, *, nature=Nature.ERROR, line=9):
+    return event(
+        "python.exception", nature, file="job.log", line=line, time=DAY + at, rank=0,
+        fields={"type": "KeyError", "message": "'text'"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("end", "role"),
+    [(-HOUR / 2, "after_job"), (-60.0, "root"), (HOUR / 2, "root")],
+    ids=["half an hour after the end", "a minute after it", "before it"],
+)
+def test_a_fault_after_the_last_line_of_a_job_that_had_failed(end, role):
+    found = related(xid(), *job(at=-HOUR), failed(end))
+    assert found.fields["role"] == role
+    assert (found.nature is Nature.ERROR) == (role == "root")
+
+
+def test_a_job_whose_log_only_stops_may_hang_and_is_not_over():
+    assert related(xid(), *job(at=-HOUR)).fields["role"] == "root"

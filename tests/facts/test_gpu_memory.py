@@ -47,10 +47,11 @@ def test_a_traceback_elsewhere_tells_nothing():
         ([points("loss", [1.0] * 30, lines=range(60, 90))], None, 0),
         ([points("loss", [1.0] * 60, lines=range(1, 61))], 49, 49),
         ([points("loss", [1.0] * 3, steps=[100, 200, 300])], 300, 300),
+        ([points("loss", [1.0] * 3, steps=[900, 910, 920])], 920, 21),
         ([points("loss", [1.0] * 30, file="b.log"), points("loss", [1.0] * 4)], 4, 4),
         ([points("loss", [1.0] * 30, file="b.log")], 30, 30),
     ],
-    ids=["none logged", "before", "behind", "around", "every hundredth", "own file", "other file"],
+    ids=["none logged", "before", "behind", "around", "every hundredth", "a late begin", "own file", "other file"],
 )
 def test_steps_before(counters, step, done):
     failed = oom()
@@ -97,10 +98,48 @@ def test_no_growth(values):
     assert not failed["growth"] or failed["growth_fit"] < 0.1
 
 
-def test_reserved_memory_is_no_sign_of_growth():
-    failed = oom()
+@pytest.mark.parametrize(
+    ("metric", "shown"),
+    [("memory_reserved", True), ("memory_peak", True), ("memory_used", True), ("loss", False)],
+)
+def test_other_metrics_of_memory_show_growth_as_well(metric, shown):
+    failed = oom(fields={"capacity": 42 * GIB, "reserved_unallocated": GIB})
+    build(reading(failed, points(metric, [n * GIB for n in range(40)])))
+    assert (failed["growth"] is not None) is shown
+    assert failed["growth_of"] == (metric if shown else None)
+
+
+def test_growth_of_what_lies_unused_is_no_growth():
+    failed = oom(fields={"reserved_unallocated": 30 * GIB})
     build(reading(failed, points("memory_reserved", [n * GIB for n in range(40)])))
     assert failed["growth"] is None
+
+
+def test_memory_that_is_not_of_this_gpu_is_no_growth():
+    failed = oom(fields={"capacity": 80 * GIB})
+    build(reading(failed, points("memory_used", [200 * GIB + n * GIB for n in range(40)])))
+    assert (failed["growth"], failed["growth_points"]) == (None, 0)
+
+
+def test_growth_is_told_by_step():
+    failed = oom()
+    rising = points("memory_allocated", [n * GIB for n in range(40)], steps=range(0, 400, 10))
+    build(reading(failed, rising))
+    assert failed["growth"] == pytest.approx(GIB / 10)
+    assert (failed["growth_per"], failed["grown"]) == ("step", pytest.approx(39 * GIB))
+
+
+@pytest.mark.parametrize(("counted", "unit"), [(True, "step"), (False, "record")])
+def test_memory_lines_without_a_step_belong_to_the_step_above_them(counted, unit):
+    failed = oom(line=100)
+    nan = [float("nan")] * 40
+    memory = points(
+        "memory_allocated", [n * GIB for n in range(40)], steps=nan, lines=range(2, 82, 2)
+    )
+    counter = points("loss", [1.0] * 40, steps=range(0, 400, 10), lines=range(1, 81, 2))
+    build(reading(failed, memory, *([counter] if counted else [])))
+    assert failed["growth"] == pytest.approx(GIB / 10 if counted else GIB)
+    assert failed["growth_per"] == unit
 
 
 def test_memory_of_another_rank_is_not_this_ones():

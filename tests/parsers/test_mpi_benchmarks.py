@@ -1,5 +1,5 @@
 import pytest
-from dialects import events
+from communication import read
 
 from diagnose.parsers import mpi_benchmarks as dialect
 
@@ -17,11 +17,11 @@ OSU = """# OSU MPI-CUDA Allreduce Latency Test v7.5
     ],
 )
 def test_a_benchmark_with_results_has_finished(text, program):
-    (event,) = events(dialect, text)
+    (event,) = read(dialect, text)
     assert (event.fields["program"], event.fields["reason"]) == (program, "done")
 
 
 @pytest.mark.parametrize("text", [OSU.format(rows=""), OSU.format(rows="Abort(1) on node 0\n"),
                                   "# Out of bounds values : 12 FAILED\n"])  # fmt: skip
 def test_one_without_results_or_with_wrong_ones_has_not(text):
-    assert list(events(dialect, text)) == []
+    assert read(dialect, text) == []

@@ -1,5 +1,5 @@
 import pytest
-from communication import check_table, read
+from communication import check_table, holds, one, read
 
 from diagnose.parsers import nvidia_smi_table
 
@@ -73,6 +73,7 @@ def test_the_wide_table_with_a_gpu_that_does_not_answer():
         86, 100, False,
     )  # fmt: skip
     assert good.fields["process_memory"] == 70096 * 2**20
+    assert sum(good.fields["process_sizes"]) == 70096 * 2**20
     assert (good.fields["process_count"], good.fields["bad_cells"]) == (2, 0)
     assert bad.fields["bad_cells"] >= 5
     assert bad.fields["temperature"] is None and bad.fields["utilisation"] is None

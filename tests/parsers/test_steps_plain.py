@@ -18,6 +18,9 @@ GIB = 2**30
 @pytest.mark.parametrize(
     "text, step, values",
     [
+        ("step 10 | loss 2.31 | step_time 2.01s | mem 58.20GiB", 10, {"loss": 2.31, "step_time": 2.01, "memory_used": 58.2 * GIB}),
+        ("step 10 loss 2.31 allocated_memory=3.00GB reserved_memory=4.00 GB", 10, {"loss": 2.31, "memory_allocated": 3 * GIB, "memory_reserved": 4 * GIB}),
+        ("step: 10, loss: 2.31, max mem: 2048MB, CPU mem: 90GB, mem: 12", 10, {"loss": 2.31, "memory_peak": 2 * GIB}),
         (TITAN, 10, {"loss": 8.12345, "grad_norm": 1.2345, "memory_reserved": 45 * GIB, "tokens_per_s_gpu": 7123, "tflops": 412.34, "mfu": 0.4169}),
         (TITAN_OLD, 10, {"loss": 10.8424, "memory_reserved": 45 * GIB, "tokens_per_s_gpu": 7123}),
         (TITAN_NO_FLOPS, 6, {"loss": 2.4664, "memory_reserved": 38 * GIB, "tokens_per_s_gpu": 96480}),
