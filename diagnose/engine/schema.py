@@ -71,7 +71,9 @@ RULE_KEYS: Mapping[str, Key] = {
 
 _SELECT = {
     "where": Key("map of comparisons", "{}", "what the fields must be"),
-    "nature": Key("nature or list", "all but advice and unrelated", "which kinds of statement count"),
+    "nature": Key(
+        "nature or list", "all but advice and unrelated", "which kinds of statement count"
+    ),
     "count": Key("comparison", "none", "how many records"),
     "distinct": Key("{field, comparison}", "none", "how many different values of a field"),
     "rate": Key("{comparison, per}", "none", "most records in any span of that length"),

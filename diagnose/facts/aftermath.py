@@ -52,13 +52,15 @@ def mark_aftermath(events: Sequence[Event], clocks: Clocks) -> None:
             late.add((event.file, event.end_line))
     settled = _settled(events)
     for event in events:
-        if event.name == "python.exception" and (event.file, event.end_line) in late:
-            event.nature = Nature.TEARDOWN
-        elif (
-            event.nature is Nature.EFFECT
-            and event.rank is None
-            and event.name in TOLD_ON
-            and event.attempt in settled
+        if (
+            event.name == "python.exception"
+            and (event.file, event.end_line) in late
+            or (
+                event.nature is Nature.EFFECT
+                and event.rank is None
+                and event.name in TOLD_ON
+                and event.attempt in settled
+            )
         ):
             event.nature = Nature.TEARDOWN
 
@@ -70,9 +72,7 @@ def _settled(events: Sequence[Event]) -> set[int]:
     return {event.attempt for event in exits} - open_
 
 
-def _ended(
-    event: Event, waited: Sequence[Event], cancels: Sequence[Event], clocks: Clocks
-) -> bool:
+def _ended(event: Event, waited: Sequence[Event], cancels: Sequence[Event], clocks: Clocks) -> bool:
     """Return whether a timeout of the process or a cancel explains its signal."""
     signal, code, at = event.fields.get("signal"), event.fields.get("exit_code"), clocks.of(event)
     coded = signal is None and isinstance(code, int) and 0 < code < NOT_STARTED

@@ -1,9 +1,9 @@
 """Which faults that a machine reports belong to the job.
 
 A kernel log tells of all GPUs of its node, of all jobs on it and of all days; a central log of all
-machines. What has nothing to do with the job gets the nature ``unrelated``: it speaks of a host that
-the job does not use, of another job's control group, or the job had ended before. An event with the
-field ``role`` gets, besides:
+machines. What has nothing to do with the job gets the nature ``unrelated``: it speaks of a host
+that the job does not use, of another job's control group or pod, or the job had ended before. An
+event with the field ``role`` gets, besides:
 
 ``before_job``
     Seconds from it to the first line with which the job starts, 0 where it came later or where the
@@ -22,12 +22,13 @@ import re
 from collections.abc import Iterable
 
 from diagnose.facts.clock import Clocks, Instant
+from diagnose.facts.foreign_pods import ForeignPods
 from diagnose.facts.job import JobModel
 from diagnose.facts.job_ends import JobEnd
 from diagnose.model.event import Event, Nature, Value
 from diagnose.model.reading import Reading
 
-REPORTERS = ("kernel.", "fabric.", "host.", "slurm.node_state")
+REPORTERS = ("kernel.", "fabric.", "host.", "k8s.", "slurm.node_state", "slurm.node_failure")
 """Beginnings of the names of what machines report and that may belong to no job."""
 
 STARTS = frozenset(
@@ -73,13 +74,15 @@ def relate_to_job(reading: Reading, job: JobModel, clocks: Clocks) -> None:
     starts = _starts(events, clocks)
     reloads = [one for one in events if one.name == RELOADED]
     places = _Places(job)
+    pods = ForeignPods(events, job, places.hosts)
     end = JobEnd(reading, job, clocks)
     others = _other_jobs(events, reports)
     for event in reports:
         before = _seconds_before(clocks.of(event), starts, clocks)
         if "role" in event.fields:
             event.fields["before_job"] = before
-        if places.exclude(event) or (event.file, event.pid) in others:
+        another = (event.file, event.pid) in others
+        if another or places.exclude(event) or pods.exclude(event):
             _set_aside(event, "elsewhere")
         elif end.before(event):
             _set_aside(event, "after_job")
@@ -92,7 +95,9 @@ def relate_to_job(reading: Reading, job: JobModel, clocks: Clocks) -> None:
 
 def _other_jobs(events: Iterable[Event], reports: Iterable[Event]) -> set[tuple[str, int | None]]:
     """Return file and process id of the reports of other Slurm jobs, where the own one is known."""
-    own = {str(one.fields["job"]) for one in events if one.name in JOB_IDS and one.fields.get("job")}
+    own = {
+        str(one.fields["job"]) for one in events if one.name in JOB_IDS and one.fields.get("job")
+    }
     found: set[tuple[str, int | None]] = set()
     for event in reports if own else ():
         path = next((event.fields[key] for key in CONTROL_GROUPS if event.fields.get(key)), "")
@@ -178,6 +183,11 @@ class _Places:
         for process in placed if world and len(placed) >= world else ():
             self._gpus.setdefault(str(process.host), []).append(process.gpu)
         self._kinds = {_kind(host) for host in self._gpus}
+
+    @property
+    def hosts(self) -> set[str]:
+        """The hosts of the job, empty where a rank is not placed."""
+        return set(self._gpus)
 
     def exclude(self, event: Event) -> bool:
         """Return whether a report speaks of a host or a GPU that the job does not use."""

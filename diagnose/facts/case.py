@@ -13,6 +13,7 @@ from diagnose.facts.clock import Clocks
 from diagnose.facts.communicators import name_communicators
 from diagnose.facts.consecutive import name_writers
 from diagnose.facts.gpu_holders import add_foreign
+from diagnose.facts.gpus import place_errors
 from diagnose.facts.host_ends import relate_host_ends
 from diagnose.facts.inits import stuck_inits
 from diagnose.facts.job import JobModel, build_job
@@ -198,6 +199,7 @@ def build(reading: Reading) -> Case:
     name_nodes(reading)
     job = build_job(reading, attempts)
     name_writers(reading, job)
+    place_errors(reading.events, job.placements)
     clocks = Clocks(reading)
     by_file = file_clocks(reading)
     clocks.repair(barriers(reading, attempts, clocks, by_file))

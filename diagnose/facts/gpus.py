@@ -8,6 +8,9 @@ from diagnose.model.event import Event
 COUNTING = ("dcgm.",)
 """Beginnings of the names of records that give a GPU as nvidia-smi counts it."""
 
+OF_A_PROCESS = ("cuda.error", "nccl.cuda_failure")
+"""Errors of the GPU that the process itself uses, which they do not name by its address."""
+
 
 def gpu_indexes(events: Iterable[Event]) -> dict[str, dict[str, int]]:
     """Return by host the index of each PCI address, from the tables of nvidia-smi."""
@@ -42,3 +45,18 @@ def address_gpus(
     for event in events:
         if event.name.startswith(COUNTING) and event.host and event.gpu:
             event.gpu = addresses.get((event.host, event.gpu), event.gpu)
+
+
+def place_errors(events: Iterable[Event], placements: Mapping[int, Process]) -> None:
+    """Give errors of a rank the address of its GPU where it is known, in place.
+
+    Args:
+        events: With ranks and attempts completed.
+        placements: By global rank.
+    """
+    for event in events:
+        if event.name not in OF_A_PROCESS or event.rank is None:
+            continue
+        own = placements.get(event.rank)
+        if own is not None and own.gpu is not None and own.attempt == event.attempt:
+            event.gpu = own.gpu

@@ -1,8 +1,9 @@
 """Lookups outside a table, and how far the run had come.
 
 ``train.index_failed``
-    An assertion in a kernel that looks up by index, or PyTorch's error of the same on the CPU, as
-    ``message``. ``step`` is the last one above it; ``steps_done`` counts from the start of the run,
+    PyTorch's error on the CPU, whose text says that the index or label was out of range, as
+    ``message``. An assertion in a kernel is none: it does not show whether data or code gave the
+    index. ``step`` is the last one above it; ``steps_done`` counts from the start of the run,
     or from the first step shown if it was resumed. Without steps in the file there is no event.
 """
 
@@ -15,12 +16,6 @@ from diagnose.model.event import Event
 from diagnose.model.reading import Reading
 
 EVENTS = ("train.index_failed",)
-
-_LOOKUP = LazyPattern(
-    r"srcIndex|dstIndex|n_classes|idx_dim|index_size|ind_dim_size|index out of bounds"
-    r"|sizes\[i\] <= index"
-)
-"""PyTorch 1.0 to 2.9, aten/src/ATen/native/cuda: Indexing.cu, ScatterGatherKernel.cu, Loss.cu."""
 
 _ON_CPU = LazyPattern(r"index out of range in self|Target -?\d+ is out of bounds")
 """PyTorch, aten/src/ATen/native: EmbeddingBag.cpp, LossNLL.cpp."""
@@ -51,9 +46,6 @@ def derive(reading: Reading) -> Iterator[Event]:
 
 
 def _message(event: Event) -> str | None:
-    if event.name == "cuda.device_assert":
-        text = str(event.fields.get("assertion"))
-        return text if _LOOKUP.search(text) else None
     if event.name == "python.error_line" and event.fields.get("type") == "IndexError":
         text = str(event.fields.get("message"))
         return text if _ON_CPU.match(text) else None

@@ -2,8 +2,8 @@
 
 A rank of which nothing is known may have voted either way. Fields of an event that rests on a
 vote: ``minority`` (share of the votes that differ), ``alone`` (a single one differs), ``absent``
-(ranks whose vote is not known), ``decided`` (no vote of theirs could make the others the majority) and
-``seen_share`` (of all votes, those that are known).
+(ranks whose vote is not known), ``decided`` (no vote of theirs could make the others the majority)
+and ``seen_share`` (of all votes, those that are known).
 """
 
 from diagnose.model.event import Value

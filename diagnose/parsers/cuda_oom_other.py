@@ -24,7 +24,16 @@ from diagnose.parsers.base import BlockParser, LineParser, Note, Pattern, make_e
 from diagnose.parsers.oom_figures import amount
 
 FIELDS = ("requested", "free", "capacity", "allocated", "limit", "gpu_index")
-OF_THE_FACTS = ("phase", "frame", "code", "engine", "unused", "first_call", "foreign", "foreign_used")
+OF_THE_FACTS = (
+    "phase",
+    "frame",
+    "code",
+    "engine",
+    "unused",
+    "first_call",
+    "foreign",
+    "foreign_used",
+)
 
 BYTES = {
     "float": 4, "half": 2, "bfloat16": 2, "double": 8, "int32": 4, "int64": 8, "int8": 1,

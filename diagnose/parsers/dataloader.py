@@ -146,7 +146,7 @@ LIMITS = LineParser(
         _limit("open-files", r"VFS: file-max limit \d+ reached", "Linux 5.4 to 6.12, fs/file_table.c", "VFS: file-max limit 1048576 reached"),
         _limit("processes", r"can't start new thread|Thread creation failed: Resource temporarily unavailable|pthread_create failed for thread \d+|BlockingIOError: \[Errno 11\]",
                "CPython, Modules/_threadmodule.c; libgomp; OpenBLAS", "RuntimeError: can't start new thread"),
-        _limit("locked-memory", r"RLIMIT_MEMLOCK is \d+ bytes|ibv_\w+(?:\([^)]{0,80}\))? failed.{0,40}Cannot allocate memory",
+        _limit("locked-memory", r"RLIMIT_MEMLOCK is \d+ bytes|ibv_(?:create_\w+|reg_\w+|alloc_\w+)(?:\([^)]{0,80}\))? failed.{0,40}Cannot allocate memory",
                "rdma-core, libibverbs/init.c; NCCL 2.10 to 2.30, src/misc/ibvwrap.cc", "libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes."),
         _limit("locked-memory", r"(?:Couldn't|Failed to|failed to|Could not) (?:create|allocate|register) [\w ()]{2,40}: Cannot allocate memory",
                "programs on top of libibverbs: a queue or a memory region that the call did not get", "Couldn't create CQ: Cannot allocate memory"),

@@ -23,6 +23,7 @@ from diagnose.ingest.stamp import parse_stamp
 from diagnose.model.event import Clock, Event, Line, Nature
 from diagnose.parsers.base import LineParser, Pattern
 from diagnose.parsers.convert import short_host
+from diagnose.parsers.kubernetes_events import name_object
 
 
 def _complete(event: Event, line: Line) -> Event | None:
@@ -34,6 +35,7 @@ def _complete(event: Event, line: Line) -> Event | None:
     host = event.host
     if host is not None and host.startswith("<"):
         event.host = None
+    name_object(event, line)
     return event
 
 
@@ -86,6 +88,8 @@ PODS = LineParser(
                  Nature.ERROR, "node-07   NotReady   <none>   90d   v1.29.4"),
         _pattern("k8s.node_lost", r"^\s*(?:Taints: +)?node\.kubernetes\.io/(?:unreachable|not-ready):NoExecute$",
                  Nature.ERROR, "Taints:             node.kubernetes.io/unreachable:NoExecute"),
+        _pattern("k8s.node_lost", r"Node (?P<host>[\w.-]+) status is now: NodeNotReady", Nature.ERROR,
+                 "12m   Normal   NodeNotReady   node/node-07   Node node-07 status is now: NodeNotReady"),
         _pattern("k8s.node_lost", r"DeletionByPodGC", Nature.ERROR, "    reason: DeletionByPodGC"),
         _pattern("k8s.drained", r"\bnode/(?P<host>[\w.-]+) (?:already )?(?:cordoned|drained)", Nature.ERROR, "node/node-07 cordoned"),
         _pattern("k8s.drained", r"evicting pod (?:[\w-]+/)?(?P<pod>[\w.-]+)", Nature.ERROR, "evicting pod train/worker-3"),

@@ -18,6 +18,7 @@ how long the job had stood still. Ends of single tasks are ``launcher.exit``. Co
 from diagnose.model.event import Event, Line, Nature
 from diagnose.parsers.base import LineParser, Pattern
 from diagnose.parsers.convert import short_host, signal_of_exit
+from diagnose.parsers.kubernetes_events import name_object
 
 _SLURM = "Slurm 20.02 to 26.11"
 
@@ -61,6 +62,8 @@ def _complete(event: Event, line: Line) -> Event:
     elif event.name == "k8s.container_terminated":
         code = fields.get("exit_code")
         fields["signal"] = signal_of_exit(code) if isinstance(code, int) else None
+    if event.name.startswith("k8s."):
+        name_object(event, line)
     return event
 
 

@@ -40,6 +40,8 @@ _INPUTS = {
     "CUDA errors": "CUDA 错误",
     "data loader messages": "数据加载器消息",
     "DCGM output": "DCGM 输出",
+    "benchmarks of communication": "通信基准测试",
+    "durations that the program states": "程序给出的耗时",
     "stack dumps": "线程栈转储",
     "boots, shutdowns and notices of hosts": "主机启动、关机与通知",
     "fabric manager log": "fabric manager 日志",

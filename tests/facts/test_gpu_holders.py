@@ -30,7 +30,9 @@ def foreign(found, *rows):
 OTHER, OWN = (900, "/home/user-b/python", 70 * GIB), (11, "python", GIB)
 
 
-@pytest.mark.parametrize("where", [{"gpu": "0000:3b:00.0"}, {"gpu": "2"}, {"fields": {"gpu_index": 2}}])
+@pytest.mark.parametrize(
+    "where", [{"gpu": "0000:3b:00.0"}, {"gpu": "2"}, {"fields": {"gpu_index": 2}}]
+)
 def test_a_process_that_is_not_of_the_job(where):
     assert foreign(failed(**where), row(OTHER, OWN)) == (["900 /home/user-b/python"], 70 * GIB)
 

@@ -51,7 +51,16 @@ def test_a_traceback_elsewhere_tells_nothing():
         ([points("loss", [1.0] * 30, file="b.log"), points("loss", [1.0] * 4)], 4, 4),
         ([points("loss", [1.0] * 30, file="b.log")], 30, 30),
     ],
-    ids=["none logged", "before", "behind", "around", "every hundredth", "a late begin", "own file", "other file"],
+    ids=[
+        "none logged",
+        "before",
+        "behind",
+        "around",
+        "every hundredth",
+        "a late begin",
+        "own file",
+        "other file",
+    ],
 )
 def test_steps_before(counters, step, done):
     failed = oom()

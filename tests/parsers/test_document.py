@@ -58,7 +58,9 @@ def test_one_line_without_a_prefix_and_there_is_no_cover():
 
 
 def test_a_log_of_nccl_is_no_document():
-    line = "[pod/trainer-0/main] node-07:4121:4388 [3] NCCL INFO Bootstrap: Using eth0:10.0.0.7<0>\n"
+    line = (
+        "[pod/trainer-0/main] node-07:4121:4388 [3] NCCL INFO Bootstrap: Using eth0:10.0.0.7<0>\n"
+    )
     assert uncovered_head(line.encode()) is None
 
 

@@ -2,7 +2,7 @@ import pytest
 from communication import check_table, names, one, read
 
 from diagnose.model.event import Clock
-from diagnose.parsers import kubernetes
+from diagnose.parsers import kubernetes, scheduler
 
 
 def test_samples_match_and_patterns_are_safe():
@@ -92,3 +92,33 @@ def test_when_a_container_ended(text):
 
 def test_a_day_that_does_not_exist_is_no_time():
     assert names(kubernetes, "      Finished:     Mon, 44 Sep 2026 04:48:45 +0000") == []
+
+
+HEADING = "LAST SEEN   TYPE      REASON    OBJECT         MESSAGE\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "pod", "host"),
+    [
+        (
+            "12m         Warning   Evicted   pod/worker-3   Pod The node was low on resource: memory. Threshold quantity: 100Mi",
+            "k8s.evicted", "worker-3", None,
+        ),
+        (
+            "train       12m         Warning   SystemOOM   node/node-07   System OOM encountered, victim process: python3, pid: 812345",
+            "k8s.system_oom", None, "node-07",
+        ),
+        (
+            "7m          Normal    NodeNotReady   node/node-07   Node node-07 status is now: NodeNotReady",
+            "k8s.node_lost", None, "node-07",
+        ),
+        (
+            "4m (x3 over 9m)   Warning   Evicted   pod/worker-3   kubelet, node-07   The node was low on resource: memory.",
+            "k8s.evicted", "worker-3", "node-07",
+        ),
+    ],
+)  # fmt: skip
+def test_a_row_of_events_names_its_object(row, name, pod, host):
+    module = scheduler if "NodeNotReady" not in row else kubernetes
+    (event,) = [one for one in read(module, HEADING + row + "\n") if one.name == name]
+    assert (event.fields.get("pod"), event.host) == (pod, host)
