@@ -91,11 +91,12 @@ def complete(
     _add_pools(reading.events, failed)
     failed = [event for event in failed if event.name == PYTORCH]
     steps = _Steps(reading, attempts, clocks, by_file)
+    memory = _Memory(reading.points, attempts)
     variables = [one for one in reading.events if one.fact == "env"]
     for event in failed:
         event.fields |= steps.before(event)
         event.fields |= _settings(event, variables)
-        event.fields |= _growth(event, reading.points, attempts)
+        event.fields |= memory.growth(event)
     _compare_ranks(failed, job, variables)
 
 
@@ -211,63 +212,77 @@ def _settings(event: Event, variables: Sequence[Event]) -> dict[str, Value]:
     return {"settings": texts[-1], "expandable": "expandable_segments:true" in words}
 
 
-def _growth(event: Event, series: Sequence[Points], attempts: Attempts) -> dict[str, Value]:
-    """Return how memory rose until an event, by a straight line through its points."""
-    found: dict[str, Value] = {
-        "growth": None, "growth_fit": None, "growth_points": 0, "growth_of": None,
-        "growth_per": None, "grown": None,
-    }  # fmt: skip
-    for metric in GROWING:
-        best, counter = _longest(event, series, metric, attempts)
-        if not best or (metric == "memory_used" and not _fills(event, best[-1].value)):
-            continue
-        if len(best) < FEWEST_POINTS:
-            found["growth_points"] = max(len(best), int(str(found["growth_points"])))
-            continue
-        steps = [one.step if one.step == one.step else _step_at(counter, one) for one in best]
-        numbered = all(step == step for step in steps) and steps[-1] > steps[0]
-        xs = steps if numbered else [float(place) for place in range(len(best))]
-        slope, fit = _line([*zip(xs, (one.value for one in best), strict=True)])
-        grown = slope * (xs[-1] - xs[0])
-        unused = event.fields.get("reserved_unallocated")
-        if metric == "memory_reserved" and isinstance(unused, int) and unused > UNUSED * grown > 0:
-            continue
-        return {
-            "growth": slope, "growth_fit": fit, "growth_points": len(best), "growth_of": metric,
-            "growth_per": "step" if numbered else "record", "grown": grown,
+class _Memory:
+    """The series of memory of a job, to be asked how it rose until a failure."""
+
+    def __init__(self, series: Iterable[Points], attempts: Attempts) -> None:
+        series = list(series)
+        self._attempts = attempts
+        self._by_metric: dict[str, list[Points]] = defaultdict(list)
+        for points in series:
+            if points.metric in GROWING:
+                self._by_metric[points.metric].append(points)
+        self._counters: dict[str, Points] = {}
+        for points in step_counters(series):
+            known = self._counters.get(points.file)
+            if known is None or len(points.steps) > len(known.steps):
+                self._counters[points.file] = points
+
+    def growth(self, event: Event) -> dict[str, Value]:
+        """Return the fields of the straight line through the points before an event."""
+        found: dict[str, Value] = {
+            "growth": None, "growth_fit": None, "growth_points": 0, "growth_of": None,
+            "growth_per": None, "grown": None,
         }  # fmt: skip
-    return found
+        fewer = 0
+        for metric in GROWING:
+            run, file = self._longest(event, metric)
+            if not run or (metric == "memory_used" and not _fills(event, run[-1].value)):
+                continue
+            if len(run) < FEWEST_POINTS:
+                fewer = max(fewer, len(run))
+                continue
+            steps = [self._step(one, file) for one in run]
+            numbered = all(step == step for step in steps) and steps[-1] > steps[0]
+            xs = steps if numbered else [float(place) for place in range(len(run))]
+            slope, fit = _line([*zip(xs, (one.value for one in run), strict=True)])
+            grown = slope * (xs[-1] - xs[0])
+            unused = event.fields.get("reserved_unallocated")
+            idle = isinstance(unused, int) and unused > UNUSED * grown > 0
+            if metric == "memory_reserved" and idle:
+                continue
+            return {
+                "growth": slope, "growth_fit": fit, "growth_points": len(run), "growth_of": metric,
+                "growth_per": "step" if numbered else "record", "grown": grown,
+            }  # fmt: skip
+        return found | {"growth_points": fewer}
 
+    def _longest(self, event: Event, metric: str) -> tuple[list[Point], str]:
+        """Return the longest run of a metric before an event, and its file."""
+        best: list[Point] = []
+        file = event.file
+        for points in self._by_metric[metric]:
+            if points.rank not in (None, event.rank) and event.rank is not None:
+                continue
+            count = len(points.lines)
+            end = bisect_left(points.lines, event.line) if points.file == event.file else count
+            run = [
+                Point(points.steps[at], points.times[at], points.values[at], points.lines[at])
+                for at in range(max(0, end - MOST_POINTS), end)
+                if points.values[at] == points.values[at]
+                and self._attempts.at(points.file, points.lines[at], points.attempt)
+                == event.attempt
+            ]
+            if len(run) > len(best):
+                best, file = run, points.file
+        return best, file
 
-def _longest(
-    event: Event, series: Sequence[Points], metric: str, attempts: Attempts
-) -> tuple[list[Point], Points | None]:
-    """Return the longest run of a metric before an event, and the step counter of its file."""
-    best: list[Point] = []
-    file = event.file
-    for points in series:
-        if points.metric != metric:
-            continue
-        if points.rank not in (None, event.rank) and event.rank is not None:
-            continue
-        count = len(points.lines)
-        end = bisect_left(points.lines, event.line) if points.file == event.file else count
-        run = [
-            Point(points.steps[at], points.times[at], points.values[at], points.lines[at])
-            for at in range(max(0, end - MOST_POINTS), end)
-            if points.values[at] == points.values[at]
-            and attempts.at(points.file, points.lines[at], points.attempt) == event.attempt
-        ]
-        if len(run) > len(best):
-            best, file = run, points.file
-    counters = [one for one in step_counters(series) if one.file == file]
-    return best, max(counters, key=lambda one: len(one.steps), default=None)
-
-
-def _step_at(counter: Points | None, point: Point) -> float:
-    """Return the step above a point that states none, NaN without one."""
-    step = step_before(counter, point.line) if counter else None
-    return math.nan if step is None else float(step)
+    def _step(self, point: Point, file: str) -> float:
+        """Return the step of a point, or the one above it in its file; NaN without one."""
+        if point.step == point.step or file not in self._counters:
+            return point.step
+        step = step_before(self._counters[file], point.line)
+        return math.nan if step is None else float(step)
 
 
 def _fills(event: Event, last: float) -> bool:

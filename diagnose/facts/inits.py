@@ -1,9 +1,10 @@
 """Communicators that ranks began to set up and none finished, and who never began.
 
 =================== ==============================================================================
-``nccl.init_stuck``  The first ``Init START`` of a communicator without any ``COMPLETE``; ``started``
-                     of ``nranks`` ranks began. Where its numbers are global ranks, ``silent`` are
-                     those whose log is there and has no such line, ``unseen`` those without a log
+``nccl.init_stuck``  The first ``Init START`` of a communicator without any ``COMPLETE``;
+                     ``started`` of ``nranks`` ranks began. Where its numbers are global ranks,
+                     ``silent`` are those whose log is there and has no such line, ``unseen`` those
+                     without a log
 =================== ==============================================================================
 
 Releases before 2.18 print no beginning, so nothing is known of theirs.

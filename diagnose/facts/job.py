@@ -28,6 +28,7 @@ from diagnose.facts.identity import (
     is_writer,
     use_host_names,
 )
+from diagnose.facts.killed_ranks import name_killed
 from diagnose.facts.placement import Numbering, Process, number_processes
 from diagnose.model.event import Event
 from diagnose.model.reading import Reading
@@ -184,6 +185,7 @@ def build_job(reading: Reading, attempts: Attempts) -> JobModel:
     complete(reading, placements, numbering.processes, world_size)
     indexes = gpu_indexes(events)
     address_gpus(events, indexes, placements.values())
+    name_killed(events, placements)
     name_ranks(events)
 
     written = {event.rank for event in events if event.rank is not None and is_writer(event)}

@@ -124,6 +124,12 @@ def test_growth_of_what_lies_unused_is_no_growth():
     assert failed["growth"] is None
 
 
+def test_flat_reserved_memory_was_seen():
+    failed = oom(fields={"reserved_unallocated": GIB})
+    build(reading(failed, points("memory_reserved", [40.0 * GIB] * 40)))
+    assert (failed["growth"], failed["growth_points"]) == (0, 40)
+
+
 def test_memory_that_is_not_of_this_gpu_is_no_growth():
     failed = oom(fields={"capacity": 80 * GIB})
     build(reading(failed, points("memory_used", [200 * GIB + n * GIB for n in range(40)])))
