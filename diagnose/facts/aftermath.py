@@ -1,8 +1,8 @@
 """What only followed an end that the logs state: exits by signal, and memory asked for behind it.
 
 * A watchdog ends its process with SIGABRT or an exit code, and a cancel of Slurm all of them with
-  SIGTERM. Exits that fit a timeout of the same rank, or a cancel, get the nature ``teardown``; where
-  all exits of ranks do, so do those of their launchers.
+  SIGTERM. Exits that fit a timeout of the same rank, or a cancel, get the nature ``teardown``;
+  where all exits of ranks do, so do those of their launchers.
 * A rank whose collective has timed out takes itself down. That it runs out of memory as it dumps or
   saves on the way tells nothing of why it waited; such a failure gets the nature ``unrelated``.
 

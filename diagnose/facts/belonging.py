@@ -10,8 +10,8 @@ event with the field ``role`` gets, besides:
     logs do not show the start: an excerpt that begins late says nothing of when the job began.
 ``role``
     ``elsewhere``, where it speaks of a host or a GPU that the job does not use; ``past``, where the
-    driver was loaded anew between it and the start of the job, which resets the GPUs; ``after_job``,
-    where the job had ended before.
+    driver was loaded anew between it and the start of the job, which resets the GPUs;
+    ``after_job``, where the job had ended before.
 ``again``
     How many times the same GPU reported the same number in earlier incidents.
 ``serial``

@@ -60,7 +60,7 @@ def _killed_by_host(events: Sequence[Event]) -> dict[str | None, set[int | None]
     """Return by host the ranks that ended by SIGKILL."""
     found: dict[str | None, set[int | None]] = {}
     for event in events:
-        if event.name in EXITS and event.fields.get("signal") == "SIGKILL":
-            if event.rank is not None:
-                found.setdefault(event.host, set()).add(event.rank)
+        killed = event.name in EXITS and event.fields.get("signal") == "SIGKILL"
+        if killed and event.rank is not None:
+            found.setdefault(event.host, set()).add(event.rank)
     return found
