@@ -24,7 +24,7 @@ from diagnose.playbooks import PLAYBOOK_KEYS, STEP_KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-RULES = sorted(path for path in (ROOT / "rules").rglob("*.yaml") if path.name != "causes.yaml")
+RULES = sorted((ROOT / "rules").glob("*/*.yaml"))
 PLAYBOOKS = sorted((ROOT / "playbooks").glob("*.yaml"))
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)")
 
