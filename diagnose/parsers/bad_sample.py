@@ -84,6 +84,10 @@ DECODERS = LineParser(
             source="common wording of data loaders",
             sample="WARNING: skipping corrupt sample 18221",
             types={"count": int},
+            # "skipped" alone is on every iteration line of Megatron-LM.
+            literals=(
+                " corrupt", " bad ", " broken ", " invalid ", " unreadable ", " malformed ", " damaged ",
+            ),
         ),
     ),
     refine=_complete,

@@ -390,13 +390,13 @@ def _is_prose(lines: list[str]) -> bool:
 
 def _is_dialogue(lines: list[str]) -> bool:
     """Tell whether an answer runs on: it begins as text, and asks itself one thing more than once."""
-    if len(lines) < 4 or _MARK.match(lines[0]) or any(map(_is_log, lines)):
+    if len(lines) < 4 or _MARK.match(lines[0]) or any(map(_is_log, lines[:4])):
         return False
     asked: list[str] = []
     for line, following in pairwise([*lines, ""]):
         if found := _ASKS.search(line):
             asked.append((found["rest"] or following).strip())
-    return len(set(asked)) < len(asked)
+    return len(set(asked)) < len(asked) and not any(map(_is_log, lines))
 
 
 def _share(texts: list[str], test: Callable[[str], object]) -> float:

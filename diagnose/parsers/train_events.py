@@ -223,13 +223,23 @@ OVERFLOWS = (
 
 NOT_FINITE = r"(?:[Nn]a[Nn]|NAN|[Ii]nf(?:inite|inity)?|[Nn]on-?finite|not finite)"
 HEAD = r"(?:\b\w*(?:Error|Exception|Exit): |\b(?:ERROR|CRITICAL|FATAL|WARNING)\b[\s:\]|>-]{1,6})"
-LOSS_IS = (
-    rf"(?:The |the )?(?:[Tt]rain(?:ing)? |[Tt]otal |[Bb]atch )?[Ll]oss(?: value)? (?:is|was|has become|became|becomes|turned|went|=|==)"
-    rf"(?: now| to| into)? (?P<value>{NOT_FINITE})\b"
+LOSS_TURNS = tuple(
+    f"oss{value} {verb}"
+    for value in ("", " value")
+    for verb in ("is", "was", "has become", "became", "becomes", "turned", "went", "=", "==")
 )
+"""One pattern each, since ``loss`` alone is on every line of a training log and would be looked at."""
+
+BEFORE_LOSS = r"(?:The |the )?(?:[Tt]rain(?:ing)? |[Tt]otal |[Bb]atch )?[Ll]"
+BECOMES = rf"(?: now| to| into)? (?P<value>{NOT_FINITE})\b(?:[.!;:(]|$| at (?:step|epoch|batch)| in | -> )"
 
 
-def _nan(metric: str, regex: str, source: str, sample: str) -> Pattern:
+HEAD_WORDS = ("Error: ", "Exception: ", "Exit: ", "ERROR", "CRITICAL", "FATAL", "WARNING")
+
+
+def _nan(
+    metric: str, regex: str, source: str, sample: str, literals: tuple[str, ...] = ()
+) -> Pattern:
     return Pattern(
         event="train.nan_loss" if metric == "loss" else "train.nan_gradient",
         regex=regex,
@@ -238,6 +248,7 @@ def _nan(metric: str, regex: str, source: str, sample: str) -> Pattern:
         sample=sample,
         types={"step": int},
         constants={"metric": metric},
+        literals=literals,
     )
 
 
@@ -250,8 +261,11 @@ NANS = (
          "AssertionError: Rank 3: found NaN in local grad norm for bucket #3 in backward pass before data-parallel communication collective."),
     _nan("loss", r"(?:NaN|nan|Non-finite|non-finite|Inf|inf) (?:or (?:Inf|inf|NaN) )?loss (?:detected|encountered|at step (?P<step>\d+))", "common wording of training scripts", "RuntimeError: NaN loss detected"),
     # Behind the class of an error or a level, or at the head of a line; advice begins otherwise.
-    _nan("loss", rf"(?:{HEAD}|^){LOSS_IS}(?:[.!;:(]|$| at (?:step|epoch|batch)| in | -> )", "wording of training scripts", "RuntimeError: training loss became NaN"),
-    _nan("loss", rf"{HEAD}(?:Found |Got |Detected |Encountered )?(?P<value>{NOT_FINITE})s?(?: (?:or|/) ?{NOT_FINITE})?(?: values?)?(?: (?:was|were))?(?: found| detected| encountered)? in (?:the )?(?:\w+ )?loss\b", "wording of training scripts", "ValueError: Found NaN in loss"),
+    *(
+        _nan("loss", rf"(?:{HEAD}|^){BEFORE_LOSS}{turns}{BECOMES}", "wording of training scripts", f"RuntimeError: training l{turns} NaN")
+        for turns in LOSS_TURNS
+    ),
+    _nan("loss", rf"{HEAD}(?:Found |Got |Detected |Encountered )?(?P<value>{NOT_FINITE})s?(?: (?:or|/) ?{NOT_FINITE})?(?: values?)?(?: (?:was|were))?(?: found| detected| encountered)? in (?:the )?(?:\w+ )?loss\b", "wording of training scripts", "ValueError: Found NaN in loss", HEAD_WORDS),
     _nan("loss", r"Model diverged with loss = (?P<value>NaN)|NaN loss during training|The loss returned in `training_step` is (?P<other>nan|inf)", "TensorFlow basic_session_run_hooks.py; PyTorch Lightning trainer/connectors", "tensorflow.python.training.basic_session_run_hooks.NanLossDuringTrainingError: NaN loss during training."),
     _nan("loss", r"Batch (?P<step>\d+): Invalid loss, terminating training", "Keras callbacks, TerminateOnNaN", "Batch 212: Invalid loss, terminating training"),
     _nan("gradient", r"Function '(?P<function>\w+)' returned nan values in its \d+th output", "PyTorch autograd anomaly mode", "RuntimeError: Function 'MulBackward0' returned nan values in its 0th output."),
