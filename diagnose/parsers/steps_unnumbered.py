@@ -27,7 +27,7 @@ LOSS = LazyPattern(
     rb"(?:^|[\s\]|>,;:(-])(?:([A-Za-z]+)[ _/])?[Ll]oss(?: *[:=] *([-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|NaN|inf|Inf))|"
     rb" +([-+]?(?:nan|NaN|inf)))(?=[\s,;)]|$)"
 )
-NO_NUMBER = LazyPattern(rb"[Ll]oss(?: *[:=])? *[-+]?(?:nan|NaN|inf|Inf)")
+NO_NUMBER = LazyPattern(rb"oss(?: *[:=])? *[-+]?(?:nan|NaN|inf|Inf)")
 WORDS = frozenset(
     {b"train", b"training", b"total", b"running", b"avg", b"average", b"mean", b"current", b"batch",
      b"epoch", b"lm", b"the"}
