@@ -1,4 +1,4 @@
-"""Measure the reading of a folder alone: discovery, scan and parsers, without start, facts and rules.
+"""Measure the reading of a folder alone: discovery, scan and parsers, no start, facts or rules.
 
 ::
 
