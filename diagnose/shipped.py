@@ -3,11 +3,16 @@
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+import yaml
 
 from diagnose.errors import InstallationError
 
 Kind = Literal["rules", "playbooks"]
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Of both safe loaders the fast one, which a PyYAML built without libyaml lacks."""
 
 
 def root(kind: Kind) -> Traversable:
@@ -26,3 +31,13 @@ def root(kind: Kind) -> Traversable:
     if packaged.is_dir():
         return packaged
     raise InstallationError(f"the shipped {kind} are missing; install diagnose again")
+
+
+def table(name: str) -> Any:
+    """Return what a shipped table beside the rules holds, like ``xid`` of ``rules/xid.yaml``.
+
+    Raises:
+        InstallationError: The shipped rules are missing.
+    """
+    text = (root("rules") / f"{name}.yaml").read_text(encoding="utf-8")
+    return yaml.load(text, Loader=_LOADER)  # noqa: S506 - both loaders are safe ones

@@ -19,19 +19,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-import yaml
-
 from diagnose import shipped
 from diagnose.model.event import Event, Nature, Scalar, Value
 
-try:
-    from yaml import CSafeLoader as SafeLoader
-except ImportError:  # a PyYAML built without libyaml
-    from yaml import SafeLoader  # type: ignore[assignment]
-
 EVENTS = ("env.misspelled", "env.obsolete")
 
-TABLE = "variables.yaml"
+TABLE = "variables"
 
 FURTHEST = 2
 """Letters added, left out, changed or swapped with a neighbour in what is still the same name."""
@@ -123,8 +116,7 @@ class Table:
 @cache
 def table() -> Table:
     """Return the shipped table, read once."""
-    text = (shipped.root("rules") / TABLE).read_text("utf-8")
-    data: dict[str, Any] = yaml.load(text, Loader=SafeLoader)  # noqa: S506  # a safe loader
+    data: dict[str, Any] = shipped.table(TABLE)
     variables = {name: _variable(name, keys) for name, keys in data["variables"].items()}
     return Table(
         variables=variables,

@@ -179,8 +179,9 @@ class Reader:
         document = WholeDocument(name, identity, data)
         for parser in accepting:
             _collect(partial(parser.read, document), into, parser.name)
+        bare = uncovered(document) if behind else document
         for parser in behind:
-            _collect(partial(parser.read, uncovered(document)), into, parser.name)
+            _collect(partial(parser.read, bare), into, parser.name)
         return BytesIO(data)
 
 

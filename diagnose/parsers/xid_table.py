@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Literal
 
-import yaml
-
 from diagnose import shipped
 from diagnose.model.event import Value
 
@@ -101,15 +99,11 @@ def meaning(table: Table, code: int, text: str = "") -> Meaning:
 @cache
 def load(table: Table) -> Mapping[int | str, Meaning]:
     """Return a table by number."""
-    text = (shipped.root("rules") / f"{table}.yaml").read_text(encoding="utf-8")
     return {
-        code: _meaning(entry)
-        for entry in yaml.load(text, Loader=_Loader)  # noqa: S506 - both loaders are safe ones
-        for code in _codes(entry["code"])
+        code: _meaning(entry) for entry in shipped.table(table) for code in _codes(entry["code"])
     }
 
 
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _KEYS = {one.name for one in fields(Meaning)}
 
 

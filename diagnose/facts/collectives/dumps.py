@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from diagnose.facts.collectives.state import Call, Group, Member, Picture, Rank
+from diagnose.facts.collectives.state import Call, Group, Member, Picture, Rank, whole_number
 from diagnose.model.event import Event, Value
 from diagnose.parsers.convert import numbers_in
 
@@ -50,25 +50,30 @@ def _member(event: Event, rank: int, group: Group) -> Member:
     calls = [_call(one) for one in listed if isinstance(one, list)]
     member = Member(
         rank, group, "dumps", event,
-        enqueued=_number(fields["last_enqueued"]), completed=_number(fields["last_completed"]),
+        enqueued=whole_number(fields["last_enqueued"]),
+        completed=whole_number(fields["last_completed"]),
         calls={one.seq: one for one in calls},
     )  # fmt: skip
-    seq, record = _number(fields.get("seq")), _number(fields.get("record"))
+    seq, record = whole_number(fields.get("seq")), whole_number(fields.get("record"))
     if seq is not None:
-        op, size = str(fields["op"]), _number(fields.get("numel_in"))
+        op, size = str(fields["op"]), whole_number(fields.get("numel_in"))
         member.oldest = Call(seq, op, size, _text(fields.get("dtype")), float(record or 0))
         member.state = _text(fields.get("state"))
         member.site = _text(fields.get("site"))
         created = fields.get("created")
         member.onset = created if isinstance(created, int | float) else None
-        member.peer = _global(_number(fields.get("peer")), group)
+        member.peer = _global(whole_number(fields.get("peer")), group)
     return member
 
 
 def _call(listed: list[Value]) -> Call:
     seq, op, numel, _, dtype, record = listed
     return Call(
-        _number(seq) or 0, str(op), _number(numel), _text(dtype), float(_number(record) or 0)
+        whole_number(seq) or 0,
+        str(op),
+        whole_number(numel),
+        _text(dtype),
+        float(whole_number(record) or 0),
     )
 
 
@@ -76,10 +81,6 @@ def _global(number: int | None, group: Group) -> int | None:
     """Return the global rank of a member that counts within the group."""
     ranks = sorted(group.ranks)
     return ranks[number] if number is not None and number < len(ranks) else None
-
-
-def _number(value: Value) -> int | None:
-    return value if isinstance(value, int) else None
 
 
 def _text(value: Value) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from diagnose.model.event import Event
+from diagnose.model.event import Event, Value
 
 Basis = Literal["dumps", "text"]
 
@@ -173,3 +173,8 @@ def mark_p2p(groups: Iterable[Group]) -> None:
             or group.says_pipeline()
             or any(call.op in NOT_COLLECTIVE and call.op != "COALESCED" for call in calls)
         )
+
+
+def whole_number(value: Value) -> int | None:
+    """Return a field as a number, None where it is missing or a text."""
+    return value if isinstance(value, int) else None

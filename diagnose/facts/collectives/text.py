@@ -8,7 +8,15 @@ a dump signal are those of the group it belongs to first, so they count for that
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from diagnose.facts.collectives.state import NOT_COLLECTIVE, Call, Group, Member, Picture, Rank
+from diagnose.facts.collectives.state import (
+    NOT_COLLECTIVE,
+    Call,
+    Group,
+    Member,
+    Picture,
+    Rank,
+    whole_number,
+)
 from diagnose.model.event import Event, Value
 
 WAIT, COUNTERS = "c10d.watchdog_timeout", "c10d.progress"
@@ -115,7 +123,7 @@ def _member(rank: int, group: Group, said: _Said) -> Member | None:
         return None
     counted = said.counters.fields if said.counters else {}
     enqueued, completed = (
-        _number(counted.get(f"last_{what}")) for what in ("enqueued", "completed")
+        whole_number(counted.get(f"last_{what}")) for what in ("enqueued", "completed")
     )
     calls = {number: _call(number, one) for number, one in said.waits.items()}
     member = Member(rank, group, "text", event, enqueued, completed, calls=calls)
@@ -137,7 +145,3 @@ def _call(seq: int, wait: Event) -> Call:
         size if isinstance(size, int | str) else None,
         place=0.0 if onset is None else onset,
     )
-
-
-def _number(value: Value) -> int | None:
-    return value if isinstance(value, int) else None
