@@ -12,6 +12,7 @@ from diagnose.facts.cancels import relate_cancels
 from diagnose.facts.clock import Clocks
 from diagnose.facts.communicators import name_communicators
 from diagnose.facts.consecutive import name_writers
+from diagnose.facts.derivations import derive, insert
 from diagnose.facts.gpu_holders import add_foreign
 from diagnose.facts.gpus import place_errors
 from diagnose.facts.host_ends import relate_host_ends
@@ -20,7 +21,6 @@ from diagnose.facts.job import JobModel, build_job
 from diagnose.facts.moments import align_attempts, barriers, file_clocks, log_ends
 from diagnose.facts.pods import name_nodes
 from diagnose.facts.progress import Progress
-from diagnose.facts.training import derive, insert
 from diagnose.facts.victims import mark_victims
 from diagnose.facts.waiting import hung_watchdogs, mark_open_work, silent_ranks
 from diagnose.model.event import Clock, Event, Fact, Points

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from diagnose.engine.reader import suggestion
-from diagnose.facts.training import DERIVED
+from diagnose.facts.derivations import DERIVED
 from diagnose.model.event import ATTRIBUTES, Nature, Scalar
 from diagnose.parsers import convert
 from diagnose.parsers.base import IDENTITY, LineParser, Parser, Pattern

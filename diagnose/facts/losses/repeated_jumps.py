@@ -9,8 +9,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from diagnose.facts.checkpoints import RUNS_APART
 from diagnose.facts.clock import Clocks
+from diagnose.facts.losses.resumes import RUNS_APART
 from diagnose.model.event import Event, Nature, Value
 
 EVENTS = ("train.jump_again",)

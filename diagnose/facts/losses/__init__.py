@@ -1,0 +1,34 @@
+"""What the curves of loss, gradient norm and loss scale say beyond their single values."""
+
+from collections.abc import Iterator
+
+from diagnose.facts.attempts import Attempts
+from diagnose.facts.clock import Clocks
+from diagnose.facts.losses import jumps, overflow_runs, repeated_jumps, resumes, scale_falls
+from diagnose.model.event import Clock, Event
+from diagnose.model.reading import Reading
+
+EVENTS = (*jumps.EVENTS, overflow_runs.FALL, *repeated_jumps.EVENTS, *resumes.EVENTS)
+
+
+def derive(
+    reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[str, Clock]
+) -> Iterator[Event]:
+    """Yield the events that follow from these curves.
+
+    Args:
+        reading: With ranks, hosts and attempts completed.
+        attempts: Of the input.
+        clocks: Of the input, repaired.
+        by_file: What the stamps of each file are measured against.
+    """
+    found = list(jumps.jumps(reading, attempts, by_file))
+    for jump in found:
+        jump.attempt = attempts.at(jump.file, jump.line, jump.attempt)
+    yield from found
+    yield from repeated_jumps.derive(
+        [jump for jump in found if jump.name == "train.loss_jump"], clocks
+    )
+    yield from resumes.resumes(reading, clocks, by_file)
+    yield from scale_falls.scale_falls(reading, attempts, by_file)
+    yield from overflow_runs.falls(reading)
