@@ -57,11 +57,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "learning_rate": (
         "lr", "learning_rate", "learning-rate", "lr-AdamW/group0", "base_lr", "train/lr",
-        "train/learning_rate", "actor/lr",
+        "train/learning_rate", "actor/lr", "actor_lr",
     ),
     "grad_norm": (
         "grad_norm", "gnorm", "grad-norm", "global_norm", "grad_norm/total", "gradient_norm",
-        "global_grad_norm", "train/grad_norm", "actor/grad_norm",
+        "global_grad_norm", "train/grad_norm", "actor/grad_norm", "actor_grad_norm",
     ),
     "loss_scale": ("loss_scale", "loss-scale", "grad_scale", "amp_scale"),
     "tokens_per_s": (
