@@ -44,6 +44,7 @@ COLUMNS: dict[str, tuple[str, float]] = {
     "throughput per GPU (TFLOP/s/GPU)": ("tflops", 1.0),
     "TFLOPs": ("tflops", 1.0),
     "tokens per gpu per second": ("tokens_per_s_gpu", 1.0),
+    "power per GPU (W/GPU)": ("gpu_power", 1.0),
     "number of skipped iterations": ("skipped_steps", 1.0),
     "number of nan iterations": ("nan_steps", 1.0),
 }
@@ -61,7 +62,7 @@ NEMO_COLUMNS: dict[str, str] = {
 }
 BRIDGE = LazyPattern(rb"Step Time : ([\d.]+)s GPU utilization: ([\d.]+)MODEL_TFLOP/s/GPU")
 VALIDATION = LazyPattern(
-    rb"valid(?:ation)? loss at iteration +(\d+) \|[^\n]*?lm loss value: ([-+\w.]+)"
+    rb"valid(?:ation)?(?: loss| results) at iteration +(\d+)[^|\n]{0,60}\|[^\n]*?lm loss value: ([-+\w.]+)"
 )
 
 TIMERS: dict[str, str] = {
@@ -73,11 +74,16 @@ TIMERS: dict[str, str] = {
     "backward-params-all-reduce": "comm_time",
     "params-all-gather": "comm_time",
     "embedding-grads-all-reduce": "comm_time",
+    "forward-recv": "recv_wait",
+    "backward-recv": "recv_wait",
+    "forward-send-backward-recv": "recv_wait",
+    "backward-send-forward-recv": "recv_wait",
     "optimizer": "optimizer_time",
     "save-checkpoint": "checkpoint_time",
 }
 """Timers that are added up where several name one metric; ``forward-backward`` holds waiting for
-the neighbour stages too, so it is none of them."""
+the neighbour stages too, so it is none of them. ``recv_wait`` is that waiting alone: long on one stage, it
+means that the stage before or behind it is late."""
 
 TABLE = LazyPattern(
     rb"(?:\((?:min, max)\)|max|min) time across ranks \(ms\):[^\n]*\n"
@@ -237,7 +243,8 @@ def read_timers(block: BlockText) -> Iterator[Measurement]:
     """Read timer tables; the step is that of the iteration line before them, if in the block.
 
     Of a minimum and a maximum over ranks the maximum is the metric, the minimum has the suffix
-    ``_min``. Tables of all ranks give one measurement a rank.
+    ``_min``, and ``compute_spread`` is how many times as long the slowest rank computes as the
+    fastest. Tables of all ranks give one measurement a rank.
     """
     data = block.data
     steps = _steps(data)
@@ -250,6 +257,8 @@ def read_timers(block: BlockText) -> Iterator[Measurement]:
             values[metric] = values.get(metric, 0.0) + float(high or only) / 1000
             if low:
                 values[f"{metric}_min"] = values.get(f"{metric}_min", 0.0) + float(low) / 1000
+        if fastest := values.get("compute_time_min"):
+            values["compute_spread"] = values["compute_time"] / fastest
         if values:
             yield Measurement(
                 block.line_at(found.start()), _step_before(steps, found.start()), values
@@ -318,7 +327,10 @@ PARSERS = (
         title="Megatron-LM timers across ranks",
         opens=("across ranks (ms)", "time (ms) |"),
         read=read_timers,
-        emits=tuple(f"{m}{end}" for m in dict.fromkeys(TIMERS.values()) for end in ("", "_min")),
+        emits=(
+            *(f"{m}{end}" for m in dict.fromkeys(TIMERS.values()) for end in ("", "_min")),
+            "compute_spread",
+        ),
         sample="(min, max) time across ranks (ms):\n    forward-compute ................................: (5401.22, 5988.10)\n    optimizer ......................................: (150.04, 151.77)\n",
     ),
     BulkParser(

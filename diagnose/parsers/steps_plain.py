@@ -24,6 +24,7 @@ TITAN = LazyPattern(
     rb"memory: *(?P<memory>[\d.]+)GiB\([\d.]+%\) +(?:tps|wps): *(?P<tps>[\d,]+)"
     rb"(?: +tflops: *(?P<tflops>[\d,.]+))?(?: +mfu: *(?P<mfu>[\d.]+)%)?"
 )
+GC = LazyPattern(rb"\[GC\] Performing periodic GC collection took (\d+\.\d+) seconds")
 NANOGPT = LazyPattern(rb"\biter (\d+): loss ([-+\w.]+), time ([\d.]+)ms")
 NANOGPT_EVAL = LazyPattern(rb"\bstep (\d+): train loss [-+\w.]+, val loss ([-+\w.]+)")
 MODDED = LazyPattern(
@@ -63,7 +64,9 @@ MEMORY = LazyPattern(
 TRAILING_RATE = LazyPattern(r"([\d,.]+) ?(?:k )?(tok(?:ens)?/s(?:ec)?(?:/(?:gpu|GPU|device))?)")
 TRAILING_TIME = LazyPattern(r"\| *([\d.]+) ?ms *\|")
 OTHER_DIALECTS = (b"| consumed samples:", b"GiB(", b" train_time:", b"ms, mfu ")
-OTHERS = LazyPattern(rb"consumed samples|\btps:|samples/sec:|, val loss|lr=\[")
+OTHERS = LazyPattern(
+    rb"consumed samples|\btps:|samples/sec:|, val loss|lr=\[|avg_batch_cost: |interval_runtime: "
+)
 TIME_WORDS = frozenset(
     {"time", "dt", "step_time", "iter_time", "elapsed", "step time", "batch_time"}
 )
@@ -96,6 +99,12 @@ def _titan(block: BlockText) -> Iterator[Measurement]:
         if "mfu" in values:
             values["mfu"] /= 100
         yield Measurement(block.line_at(found.start()), float(found["step"]), values)
+
+
+def read_gc(block: BlockText) -> Iterator[Measurement]:
+    """Read what torchtitan's periodic garbage collection took (``torchtitan/tools/utils.py``)."""
+    for found in GC.finditer(block.data):
+        yield Measurement(block.line_at(found.start()), None, {"gc_time": float(found[1])})
 
 
 def _numbers(found: re.Match[bytes], names: dict[str, str]) -> dict[str, float]:
@@ -216,6 +225,14 @@ PARSERS = (
         emits=("loss", "validation_loss", "grad_norm", "memory_reserved", "tokens_per_s_gpu",
                "tflops", "mfu", "train.nan_loss", "train.nan_gradient"),
         sample="[titan] 2026-01-05 10:00:00,123 - root - INFO - step: 10  loss:  8.12345  grad_norm:  1.2345  memory: 45.67GiB(57.70%)  tps: 7,123  tflops: 412.34  mfu: 41.69%\n",
+    ),
+    BulkParser(
+        name="torchtitan-gc",
+        title="torchtitan's periodic garbage collection",
+        opens=("[GC] ",),
+        read=read_gc,
+        emits=("gc_time",),
+        sample="[titan] 2026-01-05 10:00:13,530 - root - INFO - [GC] Performing periodic GC collection took 0.31 seconds\n",
     ),
     BulkParser(
         name="nanogpt-steps",

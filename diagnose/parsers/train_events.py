@@ -255,9 +255,9 @@ def _nan(
 NANS = (
     _nan("loss", r"\b[Ll]oss is (?P<value>-?(?:nan|inf|NaN|Inf)), stopping training", "pytorch/vision references, MAE, DeiT, DETR engine.py", "Loss is nan, stopping training"),
     _nan("loss", r"Loss became infinite or NaN at iteration=(?P<step>\d+)", "detectron2 engine/train_loop.py", "FloatingPointError: Loss became infinite or NaN at iteration=1200!"),
-    _nan("loss", r"(?:Rank (?P<rank>\d+), node (?P<host>\S+), device (?P<device>\S+), iteration (?P<step>\d+): .*)?found (?P<value>NaN|Inf) in local forward loss", "Megatron-LM core/rerun_state_machine.py",
+    _nan("loss", r"(?:[Rr]ank (?P<rank>\d+)(?:, node (?P<host>\S+), device (?P<device>\S+),| at) iteration #?(?P<step>\d+)[: ].*)?found (?P<value>NaN|Inf) in local forward loss", "Megatron-LM core/rerun_state_machine.py",
          "Rank 17, node node-07, device 1, iteration 900: Unexpected result nan (message='found NaN in local forward loss calculation')"),
-    _nan("grad_norm", r"(?:Rank (?P<rank>\d+), node (?P<host>\S+), device (?P<device>\S+), iteration (?P<step>\d+): .*)?found (?P<value>NaN|Inf) in local grad norm", "Megatron-LM core/distributed/param_and_grad_buffer.py",
+    _nan("grad_norm", r"(?:[Rr]ank (?P<rank>\d+)(?:, node (?P<host>\S+), device (?P<device>\S+),| at) iteration #?(?P<step>\d+)[: ].*)?found (?P<value>NaN|Inf) in local grad norm", "Megatron-LM core/distributed/param_and_grad_buffer.py",
          "AssertionError: Rank 3: found NaN in local grad norm for bucket #3 in backward pass before data-parallel communication collective."),
     _nan("loss", r"(?:NaN|nan|Non-finite|non-finite|Inf|inf) (?:or (?:Inf|inf|NaN) )?loss (?:detected|encountered|at step (?P<step>\d+))", "common wording of training scripts", "RuntimeError: NaN loss detected"),
     # Behind the class of an error or a level, or at the head of a line; advice begins otherwise.
@@ -299,6 +299,17 @@ EXITS = (
     _exit("data exhausted", r"There seems not to be a single sample in your epoch_iterator, stopping training at step (?P<step>\d+)", HF,
           "There seems not to be a single sample in your epoch_iterator, stopping training at step 120", EFFECT),
 )  # fmt: skip
+
+PEAKS = (
+    Pattern(
+        event="train.peak_unknown",
+        regex=r"Peak flops undefined for: (?P<device>.{1,80}?), fallback to (?P<used>\w+)",
+        nature=Nature.MEASUREMENT,
+        source=TITAN,
+        sample="[titan] 2026-01-05 10:00:00,123 - root - WARNING - Peak flops undefined for: NVIDIA X100, fallback to A100",
+    ),
+)  # fmt: skip
+"""The MFU that follows is a share of another GPU's peak."""
 
 MESH = LazyPattern(
     r"device mesh with (?:parallelism: )?(?:\[([^\]]*)\], \[([\d, ]*)\]|((?:\w+=\d+(?:, )?)+))"
@@ -390,8 +401,8 @@ PARSERS = (
     ),
     LineParser(
         name="training-events",
-        title="Overflow, NaN and planned ends of training",
-        patterns=OVERFLOWS + NANS + EXITS,
+        title="Overflow, NaN, planned ends of training, and an unknown peak of the GPU",
+        patterns=OVERFLOWS + NANS + EXITS + PEAKS,
     ),
     BlockParser(
         name="torchtitan-mesh",

@@ -106,3 +106,17 @@ def test_a_loss_that_is_no_number_is_kept_and_reported_once(word):
 def test_megatron_lines_are_left_to_megatron():
     text = " iteration     1200/   50000 | consumed samples: 1228800 | lm loss: 2.713355E+00 |\n"
     assert records(dialect, text) == []
+
+
+def test_garbage_collection_is_measured_without_its_first_call():
+    line = (
+        "[titan] 2026-01-05 10:00:13,530 - root - INFO - [GC] {} GC collection took 0.31 seconds\n"
+    )
+    found = measured(dialect, line.format("Initial") + line.format("Performing periodic"))
+    assert [(record.line.number, record.values) for record in found] == [(2, {"gc_time": 0.31})]
+
+
+def test_lines_of_paddle_are_left_to_its_own_reader():
+    text = "[2026-01-05 10:00:00,508] [    INFO] - global step 100, epoch: 0, batch: 99, loss: 3.1, avg_reader_cost: 0.01 sec, avg_batch_cost: 0.2 sec\n"
+    (record,) = measured(dialect, text)
+    assert record.values == {"loss": 3.1, "data_time": 0.01, "step_time": 0.2}
