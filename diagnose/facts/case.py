@@ -1,8 +1,8 @@
 """The case: everything the rules may ask, made from what was read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from diagnose.facts import collectives, gpu_memory
 from diagnose.facts.aftermath import mark_aftermath
@@ -26,6 +26,9 @@ from diagnose.facts.waiting import hung_watchdogs, mark_open_work, silent_ranks
 from diagnose.model.event import Clock, Event, Fact, Points
 from diagnose.model.reading import Reading
 
+if TYPE_CHECKING:
+    import polars as pl
+
 Order = Literal["before", "after", "concurrent", "unknown"]
 
 
@@ -40,6 +43,7 @@ class Case:
         clocks: When is when.
         file_clocks: What the stamps of each file are measured against.
         progress: What shows that the job still worked.
+        frames: Series as frames, by metric and kind of group, see ``frame.frame_of``.
     """
 
     reading: Reading
@@ -48,6 +52,7 @@ class Case:
     clocks: Clocks
     file_clocks: dict[str, Clock]
     progress: Progress
+    frames: dict[tuple[str, str], "pl.DataFrame"] = field(default_factory=dict)
 
     @property
     def events(self) -> list[Event]:

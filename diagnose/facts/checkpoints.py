@@ -34,7 +34,8 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
 
     An asynchronous save blocks only while it stages; its background part is left out.
     """
-    usual = _usual(reading.points)
+    ended = any(event.name == "ckpt.save_end" for event in reading.events)
+    usual = _usual(reading.points) if ended else None
     known: set[tuple[str, Value]] = set()
     said: dict[str, set[int]] = {}
     previous: dict[str, float] = {}
@@ -118,7 +119,7 @@ def gaps(reading: Reading) -> Iterator[Event]:
     for points in reading.points:
         if points.metric == "validation_loss":
             evaluated.setdefault(points.file, []).extend(points.lines)
-    for points in step_counters(reading.points):
+    for points in step_counters(reading.points) if starts else ():
         known = [point for point in points_of(points) if math.isfinite(point.time)]
         waits = [late.time - early.time for early, late in zip(known, known[1:], strict=False)]
         if len(waits) < FEWEST_WAITS:
