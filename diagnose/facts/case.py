@@ -100,10 +100,7 @@ class Case:
         """
         if a.file == b.file and a.attempt != b.attempt:
             return _order(b.attempt - a.attempt)
-        moments = self.clocks.of(a, onset=onset), self.clocks.of(b, onset=onset)
-        apart = None
-        if moments[0] is not None and moments[1] is not None:
-            apart = self.clocks.difference(moments[0], moments[1])
+        apart = self.clocks.apart(a, b, onset=onset)
         if apart is not None and abs(apart[0]) > apart[1]:
             return _order(apart[0])
         steps = a.fields.get("step"), b.fields.get("step")
@@ -122,10 +119,7 @@ class Case:
 
     def seconds_between(self, a: Event, b: Event, *, onset: bool = False) -> float | None:
         """Return the seconds from ``a`` to ``b`` on repaired clocks, None if incomparable."""
-        first, second = self.clocks.of(a, onset=onset), self.clocks.of(b, onset=onset)
-        if first is None or second is None:
-            return None
-        apart = self.clocks.difference(first, second)
+        apart = self.clocks.apart(a, b, onset=onset)
         return None if apart is None else apart[0]
 
     def reaches(

@@ -58,10 +58,8 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
             if event.fields.get("part") == "async" or (event.file, step) in scheduled:
                 continue
             if lasted is None and start is not None and _same_step(start, event):
-                moments = clocks.of(start), clocks.of(event)
-                if moments[0] is not None and moments[1] is not None:
-                    apart = clocks.difference(moments[0], moments[1])
-                    lasted = apart[0] if apart else None
+                apart = clocks.apart(start, event)
+                lasted = apart[0] if apart else None
             if not isinstance(lasted, int | float) or lasted <= 0:
                 continue
             if (event.file, step) in known or event.line in said.get(event.file, ()):
@@ -169,12 +167,10 @@ def open_saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
 
 def _lead(start: Event, timeouts: list[Event], clocks: Clocks) -> float | None:
     """Return the seconds between a save and the nearest onset of a timeout, None if unknown."""
-    began = clocks.of(start)
     leads: list[float] = []
     for event in timeouts:
         waited = event.fields.get("lasted") or event.fields.get("timeout")
-        ended = clocks.of(event)
-        apart = clocks.difference(began, ended) if began and ended else None
+        apart = clocks.apart(start, event)
         if apart is not None and isinstance(waited, int | float):
             leads.append(abs(apart[0] - waited))
     return min(leads, default=None)

@@ -158,7 +158,7 @@ class Progress:
             key=lambda instant: instant.seconds,
             default=None,
         )
-        apart = self._clocks.difference(end, last) if end is not None and last is not None else None
+        apart = self._clocks.difference(end, last)
         if apart is None or apart[0] <= BEFORE_END:
             return False
         return -apart[0] % ZONE_STEP <= BEFORE_END
@@ -255,7 +255,7 @@ class Progress:
                     return seconds > error
         elif seen is None and mark.instant is not None and mark.file != event.file:
             bound = self._no_later(event)
-            apart = self._clocks.difference(bound, mark.instant) if bound is not None else None
+            apart = self._clocks.difference(bound, mark.instant)
             if apart is not None and apart[0] > apart[1]:
                 return True
         if mark.file == event.file:
