@@ -294,6 +294,8 @@ EXITS = (
     _exit("done", r"Trainer\.fit` stopped: `(?P<limit>max_\w+=\d+)` reached", "PyTorch Lightning loops/fit_loop.py", "`Trainer.fit` stopped: `max_steps=1000` reached."),
     _exit("done", r"^(?:\w+: )?[Tt]raining (?:is )?(?:completed|complete|finished|done)(?: successfully)?(?:[,.]? (?:in|after|total time|time|took)[: ]+\d[\w:. ]{0,30})?[.!]?$", TITAN + ", and common wording of training scripts",
           "[titan] 2026-01-05 10:00:00,123 - root - INFO - Training completed"),
+    _exit("data exhausted", r"Trainer\.fit` stopped: No training batches|Total length of `\w+` across ranks is zero", "PyTorch Lightning loops/fit_loop.py and utilities/data.py",
+          "`Trainer.fit` stopped: No training batches.", EFFECT),
     # Printed behind "finally", so a run that failed prints it as well.
     _exit("ended", r"Total training time: (?P<duration>\d[\d:]*) \([\d:]+ on hooks\)", "detectron2 engine/hooks.py", "Total training time: 1:02:03 (0:00:12 on hooks)"),
     _exit("data exhausted", r"There seems not to be a single sample in your epoch_iterator, stopping training at step (?P<step>\d+)", HF,
