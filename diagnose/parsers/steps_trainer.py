@@ -15,7 +15,6 @@ least ``LEAST_SPAN`` apart (bars count in whole seconds). A bar is one of traini
 
 import re
 from collections.abc import Iterator
-from heapq import merge
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Measurement
@@ -73,7 +72,11 @@ def read_dicts(block: BlockText) -> Iterator[Event | Measurement]:
         if not values:
             continue
         if bars is None:
-            bars = _training_bars(block.data)
+            bars = [
+                (bar.start(), float(_amount(bar["done"])))
+                for bar, epoch in _training_bars(block.data)
+                if bar["done"] and not epoch
+            ]
         step = step_of(columns)
         if step is None:
             step = next((n for at, n in reversed(bars) if at < found.start()), None)
@@ -93,15 +96,24 @@ def _is_nan(value: float | None) -> bool:
     return value is not None and value != value
 
 
-def _training_bars(data: bytes) -> list[tuple[int, float]]:
-    """Return place and count of the bars without a name and with the largest total."""
-    found = [
-        (bar.start(), float(_amount(bar["done"])), _amount(bar["total"]))
-        for bar in BAR.finditer(data)
-        if not _name_of(data, bar.start())
-    ]
-    longest = max((total for _, _, total in found), default=0)
-    return [(at, done) for at, done, total in found if total == longest]
+def _training_bars(data: bytes) -> list[tuple[re.Match[bytes], bytes | None]]:
+    """Return the bars of training with the epoch they name.
+
+    Of bars without a name those with the largest total count: others are of evaluations.
+    """
+    found: list[tuple[re.Match[bytes], bytes | None]] = []
+    bare: list[tuple[re.Match[bytes], int]] = []
+    for bar in BAR.finditer(data):
+        if not (name := _name_of(data, bar.start())):
+            bare.append((bar, _amount(bar["total"])))
+        elif training := TRAINING.search(name):
+            found.append((bar, training[1] or training[2]))
+    longest = max((total for _, total in bare), default=0)
+    found += [(bar, None) for bar, total in bare if total == longest]
+    for bar in COUNTER.finditer(data):
+        if training := TRAINING.search(_name_of(data, bar.start())):
+            found.append((bar, training[1] or training[2]))
+    return sorted(found, key=lambda one: one[0].start())
 
 
 def _amount(text: bytes) -> int:
@@ -127,14 +139,9 @@ def read_bars(block: BlockText) -> Iterator[Event | Measurement]:
 
 def _bars(block: BlockText) -> Iterator[Measurement]:
     clock = StepClock()
-    for bar in merge(BAR.finditer(block.data), COUNTER.finditer(block.data), key=re.Match.start):
+    for bar, epoch in _training_bars(block.data):
         groups = bar.groupdict()
         done, total = groups["done"] or groups["alone"], groups.get("total")
-        name = _name_of(block.data, bar.start())
-        training = TRAINING.search(name)
-        if not training and (name or total is None):
-            continue
-        epoch = training and (training[1] or training[2])
         length, count = _amount(total or b""), _amount(done)
         time = clock.step_time((epoch, total), count, _clock(groups["elapsed"]))
         if time is None:

@@ -120,6 +120,16 @@ def test_other_named_bars_are_none_of_training(name):
     assert measured(dialect, text) == []
 
 
+def test_a_shorter_bar_without_a_name_is_of_an_evaluation():
+    text = (
+        " 10%|#  | 100/1000 [08:20<1:15:00,  5.00s/it]\n"
+        " 50%|#  | 25/50 [00:30<00:30,  1.2s/it]\n"
+        "100%|#  | 50/50 [01:00<00:00,  1.2s/it]\n"
+        " 11%|#  | 110/1000 [09:10<1:15:00,  5.00s/it]\n"
+    )
+    assert [(r.step, r.values) for r in measured(dialect, text)] == [(110, {"step_time": 5.0})]
+
+
 def test_a_count_without_a_total_and_a_name_may_be_of_anything():
     assert measured(dialect, "100it [10:00,  6.00s/it]\r110it [11:00,  6.00s/it]\n") == []
 
