@@ -73,6 +73,7 @@ MODULES = (
     "tensorboard",
     "train_events",
     "work_durations",
+    "comms_logger",
     "stragglers",
     "silent_errors",
     "evaluations",
