@@ -91,6 +91,7 @@ MODULES = (
     "nvidia_smi_nvlink",
     "nvidia_smi_monitor",
     "nvidia_smi_topo",
+    "wandb_system",
     "dcgm",
     "nccl_tests",
     "mpi_benchmarks",

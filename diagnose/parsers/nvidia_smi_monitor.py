@@ -91,7 +91,17 @@ _NUMBER = LazyPattern(r"-?\d+(?:\.\d+)?")
 
 
 @dataclass(slots=True)
-class _Samples:
+class Samples:
+    """What was sampled of one GPU.
+
+    Args:
+        last: The last line about it.
+        gpu: Its address, where that is printed.
+        values: Samples by name, in the units of nvidia-smi.
+        reasons: How many samples had each harmful reason for a low clock.
+        count: Of the samples.
+    """
+
     last: Line
     gpu: str | None = None
     values: dict[str, list[float]] = field(default_factory=dict)
@@ -144,19 +154,19 @@ def _ends(lines: list[Line], following: Line) -> bool:
 def _read(lines: list[Line]) -> Iterator[Event]:
     names, times = _names(lines[0].text)
     known = [COLUMNS.get(name, name if name in REASON_COLUMNS else None) for name in names]
-    by_gpu: dict[str, _Samples] = {}
+    by_gpu: dict[str, Samples] = {}
     for line in lines[1:]:
         cells = _row(line.text, names, times)
         if cells is None or _is_query(line.text):
             continue
         row = {name: cell for name, cell in zip(known, cells, strict=True) if name}
         which = row.get("index", row.get("gpu", "0"))
-        _add(by_gpu.setdefault(which, _Samples(line)), line, row)
+        _add(by_gpu.setdefault(which, Samples(line)), line, row)
     for which, samples in by_gpu.items():
-        yield _event(which, samples)
+        yield monitored(which, samples)
 
 
-def _add(samples: _Samples, line: Line, row: dict[str, str]) -> None:
+def _add(samples: Samples, line: Line, row: dict[str, str]) -> None:
     samples.last = line
     samples.count += 1
     harm = 0
@@ -180,7 +190,13 @@ def _bits(cell: str) -> int:
         return 0
 
 
-def _event(which: str, samples: _Samples) -> Event:
+def monitored(which: str, samples: Samples) -> Event:
+    """Return the event of one GPU.
+
+    Args:
+        which: Its index or address.
+        samples: Of it.
+    """
     values = samples.values
     use = values.get("use", [])
     fields: dict[str, Value] = {
