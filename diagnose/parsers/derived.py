@@ -607,7 +607,7 @@ LITERALS: dict[str, tuple[str, ...]] = {
     '(?:Rank (?P<rank>\\d+), node (?P<host>[^\\s,]+), device (?P<device>\\d+), iteration #?(?P<step>\\d+): )?Second rerun: unexpected result is reproducible on a different GPU': ('Second rerun: unexpected result is reproducible on a different GPU',),
     '\\[Rank (?P<rank>\\d+)\\] Hash not matching for (?P<parameter>\\S+) in model chunk (?P<chunk>\\d+)': ('] Hash not matching for ',),
     '\\bEvaluating on (?P<samples>\\d+) samples': ('Evaluating on ',),
-    '\\bvalid(?:ation)?(?: loss| results) at iteration +(?P<step>\\d+)': ('valid loss at iteration ', 'valid results at iteration ', 'validation loss at iteration ', 'validation results at iteration '),
+    '\\bvalid(?:ation)?[^|]{0,40}? loss at iteration +(?P<step>\\d+)': (' loss at iteration ',),
     '\\bValidation: iteration (?P<done>\\d+)/(?P<total>\\d+)': ('Validation: iteration ',),
     '\\bvalidate step: +(?P<step>\\d+)': ('validate step: ',),
     '\\*{5} Running (?:Evaluation|evaluation) \\*{5}': ('***** Running Evaluation *****', '***** Running evaluation *****'),

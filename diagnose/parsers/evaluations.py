@@ -43,7 +43,7 @@ def _pattern(
 
 PATTERNS = (
     _pattern(START, "Megatron-LM training/training.py", r"\bEvaluating on (?P<samples>\d+) samples", "Evaluating on 40960 samples"),
-    _pattern(END, "Megatron-LM training/training.py", r"\bvalid(?:ation)?(?: loss| results) at iteration +(?P<step>\d+)",
+    _pattern(END, "Megatron-LM training/training.py", r"\bvalid(?:ation)?[^|]{0,40}? loss at iteration +(?P<step>\d+)",
              " validation loss at iteration 1000 | lm loss value: 2.610000E+00 | lm loss PPL: 1.360000E+01 | "),
     _pattern(END, "Megatron-LM core/timers.py", r"eval-time \.*: ?(?:\([\d.]+, (?P<lasted>[\d.]+)\)|(?P<only>[\d.]+)\s*$)",
              "    eval-time ......................................: (18200.10, 18211.90)", milliseconds, "eval-time"),

@@ -62,7 +62,7 @@ NEMO_COLUMNS: dict[str, str] = {
 }
 BRIDGE = LazyPattern(rb"Step Time : ([\d.]+)s GPU utilization: ([\d.]+)MODEL_TFLOP/s/GPU")
 VALIDATION = LazyPattern(
-    rb"valid(?:ation)?(?: loss| results) at iteration +(\d+)[^|\n]{0,60}\|[^\n]*?lm loss value: ([-+\w.]+)"
+    rb"valid(?:ation)?[^|\n]{0,40}? loss at iteration +(\d+)[^|\n]{0,60}\|[^\n]*?lm loss value: ([-+\w.]+)"
 )
 
 TIMERS: dict[str, str] = {
@@ -256,8 +256,7 @@ def read_timers(block: BlockText) -> Iterator[Measurement]:
     """Read timer tables; the step is that of the iteration line before them, if in the block.
 
     Of a minimum and a maximum over ranks the maximum is the metric, the minimum has the suffix
-    ``_min``, and ``compute_spread`` is how many times as long the slowest rank computes as the
-    fastest. Tables of all ranks give one measurement a rank.
+    ``_min``. Tables of all ranks give one measurement a rank.
     """
     data = block.data
     steps = _steps(data)
@@ -270,8 +269,6 @@ def read_timers(block: BlockText) -> Iterator[Measurement]:
             values[metric] = values.get(metric, 0.0) + float(high or only) / 1000
             if low:
                 values[f"{metric}_min"] = values.get(f"{metric}_min", 0.0) + float(low) / 1000
-        if fastest := values.get("compute_time_min"):
-            values["compute_spread"] = values["compute_time"] / fastest
         if values:
             yield Measurement(
                 block.line_at(found.start()), _step_before(steps, found.start()), values
@@ -340,10 +337,7 @@ PARSERS = (
         title="Megatron-LM timers across ranks",
         opens=("across ranks (ms)", "time (ms) |"),
         read=read_timers,
-        emits=(
-            *(f"{m}{end}" for m in dict.fromkeys(TIMERS.values()) for end in ("", "_min")),
-            "compute_spread",
-        ),
+        emits=tuple(f"{m}{end}" for m in dict.fromkeys(TIMERS.values()) for end in ("", "_min")),
         sample="(min, max) time across ranks (ms):\n    forward-compute ................................: (5401.22, 5988.10)\n    optimizer ......................................: (150.04, 151.77)\n",
     ),
     BulkParser(
