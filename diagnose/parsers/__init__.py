@@ -68,6 +68,7 @@ MODULES = (
     "steps_plain",
     "steps_unnumbered",
     "steps_meters",
+    "steps_json",
     "metrics_jsonl",
     "metrics_csv",
     "tensorboard",

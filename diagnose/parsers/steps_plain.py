@@ -37,6 +37,7 @@ MINDFORMERS = LazyPattern(
 PADDLE = LazyPattern(
     rb"^[^\n]*?(?:\bglobal[_ ]step:? (\d+)|\bavg_batch_cost: [\d.]+ sec)[^\n]*", re.MULTILINE
 )
+PADDLE_MARK = LazyPattern(r"avg_batch_cost: |interval_runtime: |avg_reader_cost: ")
 PADDLE_FIELD = LazyPattern(r"([\w ]+?): ([-+]?[\d.]+(?:[eE][-+]?\d+)?|-?nan|-?inf)\b")
 PADDLE_NAMES = ("loss", "learning_rate", "interval_tokens_per_second_per_device",
                 "interval_hardware_tflops_per_device", "avg_reader_cost", "avg_batch_cost")  # fmt: skip
@@ -45,6 +46,11 @@ PLAIN = LazyPattern(
     rb"\b(?:[Gg]lobal[ _-]?)?(?:[Ss]tep|[Ii]ter(?:ation)?|STEP)\b[ \t]*[:=#\[]?[ \t]*(\d+)\b(?:[ \t]*/[ \t]*(\d+))?"
     rb"([^\n\r]*?\b(?:[Tt]rain(?:ing)?[ _/])?(?:lm[ _]|per_token_)?[Ll]oss\b[^\n\r]*)"
 )
+REVERSED = LazyPattern(
+    rb"((?:\b[Tt]rain(?:ing)?[ _/])?\b(?:lm[ _])?[Ll]oss[=:] ?[-+\w.]+[^\n\r]*?)\b(?:[Gg]lobal[ _]?)?"
+    rb"(?:[Ss]tep|[Ii]ter(?:ation)?)[=:] ?(\d+)\b([^\n\r]*)"
+)
+"""Pairs in an order that puts the loss first."""
 BATCHES = LazyPattern(
     rb"\b[Ee]poch\b[ \t]*[:=#\[]?[ \t]*(\d+)[^\n\r]{0,40}?\b[Bb]atch\b[ \t]*[:=#\[]?[ \t]*(\d+)(?:[ \t]*/[ \t]*(\d+))?"
     rb"([^\n\r]*?\w*[Ll]oss\b[^\n\r]*)"
@@ -62,7 +68,10 @@ MEMORY = LazyPattern(
 )
 """Memory with its unit; a word before the name qualifies it (``max mem``, ``CPU mem``)."""
 TRAILING_RATE = LazyPattern(r"([\d,.]+) ?(?:k )?(tok(?:ens)?/s(?:ec)?(?:/(?:gpu|GPU|device))?)")
-TRAILING_TIME = LazyPattern(r"\| *([\d.]+) ?ms *\|")
+TRAILING_TIME = LazyPattern(
+    r"\| *([\d.]+) ?(ms) *\||(?<![\w.])([\d.]+) ?(ms|s|sec)/(?:it|iter|iteration|step)\b"
+)
+PACE = LazyPattern(r"(?<![\w.])([\d.]+) ?(?:it|iter|step)s?/s(?:ec)?\b")
 OTHER_DIALECTS = (b"| consumed samples:", b"GiB(", b" train_time:", b"ms, mfu ")
 OTHERS = LazyPattern(
     rb"consumed samples|\btps:|samples/sec:|, val loss|lr=\[|avg_batch_cost: |interval_runtime: "
@@ -152,6 +161,8 @@ def _asia(block: BlockText) -> Iterator[Measurement]:
         yield Measurement(block.line_at(found.start()), float((epoch - 1) * steps + step), values)
     for found in PADDLE.finditer(block.data):
         text = found[0].decode("utf-8", "replace")
+        if not PADDLE_MARK.search(text):
+            continue
         columns = {name.strip(): value for name, value in PADDLE_FIELD.findall(text)}
         values = metrics({name: columns[name] for name in PADDLE_NAMES if name in columns})
         rate = number(columns.get("interval_steps_per_second"))
@@ -176,6 +187,13 @@ def _plain(block: BlockText) -> Iterator[Measurement]:
         values = _pairs(found[3].decode("utf-8", "replace"))
         if "loss" in values:
             yield Measurement(block.line_at(found.start()), float(found[1]), values)
+    for found in REVERSED.finditer(block.data):
+        line = block.line_at(found.start())
+        if OTHERS.search(found[0]) or PLAIN.search(line.text.encode()):
+            continue
+        values = _pairs((found[1] + found[3]).decode("utf-8", "replace"))
+        if "loss" in values:
+            yield Measurement(line, float(found[2]), values)
     for found in BATCHES.finditer(block.data):
         if PLAIN.search(found[0]) or OTHERS.search(found[0]):
             continue
@@ -192,7 +210,7 @@ def _pairs(text: str) -> dict[str, float]:
         if name.lower() in TIME_WORDS:
             if unit in ("ms", "s", "sec", "s/it") and name.lower() != "elapsed":
                 columns.setdefault("step_time_ms" if unit == "ms" else "step_time_s", value)
-            elif not unit and name.lower() == "time":
+            elif not unit and name.lower() != "elapsed":
                 columns.setdefault("time", value)
         elif name == "norm":
             columns.setdefault("grad_norm", value)
@@ -204,8 +222,8 @@ def _pairs(text: str) -> dict[str, float]:
         columns.setdefault(
             rate[2].lower().replace("device", "gpu").replace("tok/", "tokens/"), rate[1]
         )
-    if (time := TRAILING_TIME.search(text)) and not {"step_time_ms", "step_time_s"} & set(columns):
-        columns["step_time_ms"] = time[1]
+    if not {"step_time_ms", "step_time_s"} & set(columns):
+        columns |= _trailing_time(text)
     values = metrics(columns)
     if "loss" not in values and (strange := NO_NUMBER.search(text)):
         values["loss"] = float(strange[2])
@@ -214,6 +232,15 @@ def _pairs(text: str) -> dict[str, float]:
         values.setdefault("step_time", values["data_time"] + values.get("compute_time", 0.0))
         return values
     return {k: v for k, v in values.items() if k not in TIMES or (stated and k == "step_time")}
+
+
+def _trailing_time(text: str) -> dict[str, object]:
+    """Return the time of a step that a value without a name states by its unit."""
+    if time := TRAILING_TIME.search(text):
+        is_ms = (time[2] or time[4]) == "ms"
+        return {"step_time_ms" if is_ms else "step_time_s": time[1] or time[3]}
+    pace = number(found[1]) if (found := PACE.search(text)) else None
+    return {"step_time_s": 1 / pace} if pace else {}
 
 
 PARSERS = (

@@ -381,19 +381,6 @@ def _clock(text: bytes) -> int:
     return seconds
 
 
-JSON_RECORD = LazyPattern(rb'\{[^{}\n]*"(?:train[_/])?loss": ?-?[\d.][^{}\n]*\}')
-JSON_COUNT = LazyPattern(rb'"(?:epoch|step|global_step|iter|iteration)": ?[\d.]')
-LAST_RECORDS = 5
-"""Records of a block that are kept: they only show that training went on."""
-
-
-def read_json_records(block: BlockText) -> Iterator[Event]:
-    """Read the last training records that a program prints as JSON between other lines."""
-    found = [one for one in JSON_RECORD.finditer(block.data) if JSON_COUNT.search(one[0])]
-    for record in found[-LAST_RECORDS:]:
-        yield make_event("train.record", PROGRESS, block.line_at(record.start()), {})
-
-
 PARSERS = (
     LineParser(
         name="training-settings",
@@ -424,13 +411,5 @@ PARSERS = (
         read=read_preprocess,
         emits=("train.preprocess",),
         sample="Running tokenizer on dataset:  47%|####8     | 3169000/6811963 [30:11<38:27, 1578.58 examples/s]\n",
-    ),
-    BulkParser(
-        name="json-records",
-        title="Training records as JSON between other lines, as signs that training went on",
-        opens=('"loss":', '"train_loss":', '"train/loss":'),
-        read=read_json_records,
-        emits=("train.record",),
-        sample='{"loss": 1.8, "epoch": 1.3}\n',
     ),
 )

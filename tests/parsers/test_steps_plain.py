@@ -120,3 +120,21 @@ def test_lines_of_paddle_are_left_to_its_own_reader():
     text = "[2026-01-05 10:00:00,508] [    INFO] - global step 100, epoch: 0, batch: 99, loss: 3.1, avg_reader_cost: 0.01 sec, avg_batch_cost: 0.2 sec\n"
     (record,) = measured(dialect, text)
     assert record.values == {"loss": 3.1, "data_time": 0.01, "step_time": 0.2}
+
+
+@pytest.mark.parametrize(
+    "text, values",
+    [
+        ("step 10 | loss 2.1 | 0.52 s/it", {"loss": 2.1, "step_time": 0.52}),
+        ("step 10 | loss 2.1 | 520 ms/step", {"loss": 2.1, "step_time": 0.52}),
+        ("step 10 | loss 2.1 | 2.0 it/s", {"loss": 2.1, "step_time": 0.5}),
+        ("step=10 loss=2.1 data_time=0.1 step_time=0.5", {"loss": 2.1, "data_time": 0.1, "step_time": 0.5}),
+        ("step=10 loss=2.1 step_time=0.5", {"loss": 2.1}),
+        ("loss=2.1 step=10 lr=0.1", {"loss": 2.1, "learning_rate": 0.1}),
+        ("epoch=1 loss=2.1 global_step=10", {"loss": 2.1}),
+        ("global_step: 10, loss: 2.1, data_time: 0.1, step_time: 0.5", {"loss": 2.1, "data_time": 0.1, "step_time": 0.5}),
+    ],
+)  # fmt: skip
+def test_order_and_unit_of_pairs(text, values):
+    (record,) = measured(dialect, text + "\n")
+    assert (record.step, record.values) == (10, pytest.approx(values))
