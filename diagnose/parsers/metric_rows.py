@@ -1,10 +1,11 @@
-"""What the readers of metric files share: from rows of named values to measurements.
+"""What the readers of metric records share: from rows of named values to measurements.
 
 Not a parser. The first rows of a file tell what its columns do not state: whether times without a unit
 are in milliseconds, whether ``time`` is the time of a step or a clock, and whether the time of a step is
 logged at all. Where it is not, it is made of the seconds since the start (``step_clock``).
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 
@@ -22,7 +23,37 @@ from diagnose.parsers.step_clock import StepClock, elapsed
 PROBE = 400
 """Rows looked at to learn what the columns do not state."""
 
+HEAD_LINES = 20
+"""First lines that tell whether a text is one of records in JSON."""
+
 Row = tuple[Line, dict[str, object]]
+
+
+def record_of(text: str) -> dict[str, object] | None:
+    """Return an object in JSON with the names of nested ones joined by ``/``, None for other text."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    flat: dict[str, object] = {}
+    for name, value in record.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}/{inner}": deep for inner, deep in value.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def holds_records(head: str) -> bool:
+    """Return whether most first lines of a text are objects and one of them is a metric record."""
+    texts = [text for line in head.splitlines()[:HEAD_LINES] if (text := line.strip())]
+    if not texts or not texts[0].startswith("{"):
+        return False
+    records = [record for text in texts if (record := record_of(text)) is not None]
+    whole = len(records) >= max(1, 0.8 * (len(texts) - 1))
+    return whole and any(step_of(r) is not None and metrics(r) for r in records)
 
 
 def measure(rows: Iterator[Row]) -> Iterator[Measurement]:

@@ -16,20 +16,14 @@ from itertools import chain, islice
 from diagnose.model.event import Event, Line, Measurement
 from diagnose.parsers.base import Document, FileParser, Note
 from diagnose.parsers.metric_names import ALIASES, metrics, step_of, with_nan_events
-from diagnose.parsers.metric_rows import Row, measure
+from diagnose.parsers.metric_rows import Row, holds_records, measure, record_of
 
 
 def accepts(name: str, head: bytes) -> bool:
     """Return whether most first lines are objects and one of them is a metric record."""
     if is_trainer_state(name, head):
         return True
-    whole_lines = head.decode("utf-8-sig", "replace").splitlines()[:20]
-    texts = [text for line in whole_lines if (text := line.strip())]
-    if not texts or not texts[0].startswith("{"):
-        return False
-    records = [record for text in texts if (record := _object(text)) is not None]
-    whole = len(records) >= max(1, 0.8 * (len(texts) - 1))
-    return whole and any(step_of(r) is not None and metrics(r) for r in records)
+    return holds_records(head.decode("utf-8-sig", "replace"))
 
 
 def is_trainer_state(name: str, head: bytes) -> bool:
@@ -88,26 +82,10 @@ def _rows(lines: Iterator[Line], bad: list[int]) -> Iterator[Row]:
             continue
         if broken is not None:
             bad.append(broken)
-        record = _object(text)
+        record = record_of(text)
         broken = line.number if record is None else None
         if record is not None:
             yield line, record
-
-
-def _object(text: str) -> dict[str, object] | None:
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict):
-        return None
-    flat: dict[str, object] = {}
-    for name, value in record.items():
-        if isinstance(value, dict):
-            flat |= {f"{name}/{inner}": deep for inner, deep in value.items()}
-        else:
-            flat[name] = value
-    return flat
 
 
 PARSERS = (

@@ -29,18 +29,12 @@ A GPU that waits in a collective spins: 100 % of use with little power and an id
 *Empty*: ``-`` and ``[N/A]`` are unknown. *Cut off*: a row with fewer cells than the heading is left out.
 """
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from statistics import median
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.model.event import Event, Line, Nature, Value
-from diagnose.parsers.base import BlockParser, make_event
-from diagnose.parsers.convert import pci
-
-LOW, HIGH = 30, 70
-"""Per cent of use under and over which a sample is idle or busy."""
+from diagnose.model.event import Event, Line
+from diagnose.parsers.base import BlockParser
+from diagnose.parsers.gpu_samples import Samples, monitored
 
 COLUMNS = {
     "gpu": "index", "index": "index", "entity": "index", "pwr": "power", "power": "power", "sm": "use", "pclk": "clock", "temp": "temperature",
@@ -76,8 +70,6 @@ REASON_COLUMNS = {
 }  # fmt: skip
 """The same as columns of their own, ``Active`` or ``Not Active``."""
 
-MEBIBYTE = 1 << 20
-
 TIMES = frozenset({"timestamp", "date", "time"})
 
 _DMON = LazyPattern(r"^\s*#(?:(?:Date\s+Time\s+|\s*Date,\s*Time,)?\s*gpu[\s,]|Entity\s)")
@@ -88,25 +80,6 @@ _QUERY = LazyPattern(
     r"(?:^|, )(?:utilization\.gpu|clocks\.(?:current\.)?sm|power\.draw)(?: \[|,|$)"
 )
 _NUMBER = LazyPattern(r"-?\d+(?:\.\d+)?")
-
-
-@dataclass(slots=True)
-class Samples:
-    """What was sampled of one GPU.
-
-    Args:
-        last: The last line about it.
-        gpu: Its address, where that is printed.
-        values: Samples by name, in the units of nvidia-smi.
-        reasons: How many samples had each harmful reason for a low clock.
-        count: Of the samples.
-    """
-
-    last: Line
-    gpu: str | None = None
-    values: dict[str, list[float]] = field(default_factory=dict)
-    reasons: Counter[str] = field(default_factory=Counter)
-    count: int = 0
 
 
 def _starts(line: Line) -> bool:
@@ -188,39 +161,6 @@ def _bits(cell: str) -> int:
         return int(cell, 0)
     except ValueError:
         return 0
-
-
-def monitored(which: str, samples: Samples) -> Event:
-    """Return the event of one GPU.
-
-    Args:
-        which: Its index or address.
-        samples: Of it.
-    """
-    values = samples.values
-    use = values.get("use", [])
-    fields: dict[str, Value] = {
-        "index": int(which) if which.isdigit() else None,
-        "samples": samples.count,
-        "use": median(use) if use else None,
-        "use_low": sum(1 for one in use if one < LOW) / len(use) if use else None,
-        "use_high": sum(1 for one in use if one > HIGH) / len(use) if use else None,
-        "slowdown": ", ".join(
-            words for words, count in samples.reasons.items() if 2 * count >= samples.count
-        )
-        or None,
-        "xid": next((int(code) for code in reversed(values.get("xid", [])) if code), None),
-    }
-    for name in ("power", "clock", "sm_active", "tensor_active"):
-        fields[name] = median(values[name]) if name in values else None
-    for name in ("temperature", "thermal_violation", "power_violation", "ecc_volatile"):
-        fields[name] = max(values.get(name, []), default=None)
-    for name in ("pcie_width", "pcie_width_max", "pcie_generation"):
-        fields[name] = min(values.get(name, []), default=None)
-    for name in ("memory_used", "memory_total"):
-        fields[name] = int(max(values[name]) * MEBIBYTE) if name in values else None
-    fields["gpu"] = pci(samples.gpu) if samples.gpu else (which if which.isdigit() else None)
-    return make_event("nvidia_smi.monitor", Nature.MEASUREMENT, samples.last, fields)
 
 
 MONITOR = BlockParser(

@@ -12,17 +12,15 @@ are also ``train.record``, a sign that training went on. A file of nothing but s
 *Empty*: the program logs otherwise. *Cut off*: an object without its brace is not read.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from itertools import islice
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Measurement, Nature
-from diagnose.parsers import metrics_jsonl
 from diagnose.parsers.base import BlockText, BulkParser, make_event
 from diagnose.parsers.metric_names import ALIASES, with_nan_events
-from diagnose.parsers.metric_rows import Row, measure
+from diagnose.parsers.metric_rows import HEAD_LINES, Row, holds_records, measure, record_of
 
 RECORD = LazyPattern(
     rb'\{[^{}\n]*"(?:train[_/]|lm )?loss": ?"?(?:-?[\d.]|NaN|-?Infinity|nan|inf)[^{}\n]*\}'
@@ -31,9 +29,6 @@ COUNT = LazyPattern(rb'"(?:epoch|step|global_step|iter|iteration|current_steps)"
 LAST_RECORDS = 5
 """Records of a block that are kept as signs."""
 
-HEAD_LINES = 20
-"""Lines of a block that tell whether it holds nothing but records."""
-
 
 def read(block: BlockText) -> Iterator[Event | Measurement]:
     """Read the records of a block."""
@@ -41,23 +36,21 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
     for record in found[-LAST_RECORDS:]:
         line = block.line_at(record.start())
         yield make_event("train.record", Nature.PROGRESS, line, {})
-    if found and not metrics_jsonl.accepts("", _head(block)):
+    if found and not holds_records(_head(block)):
         yield from with_nan_events(measure(_rows(block, found)))
 
 
-def _head(block: BlockText) -> bytes:
+def _head(block: BlockText) -> str:
     """Return the first lines of a block without their prefixes."""
     starts = (one.start() for one in re.finditer(rb"^(?=[^\n])", block.data, re.MULTILINE))
-    return "\n".join(block.line_at(at).text for at in islice(starts, HEAD_LINES)).encode()
+    return "\n".join(block.line_at(at).text for at in islice(starts, HEAD_LINES))
 
 
 def _rows(block: BlockText, found: list[re.Match[bytes]]) -> Iterator[Row]:
     for record in found:
-        try:
-            columns = json.loads(record[0])
-        except (ValueError, RecursionError):
-            continue
-        yield block.line_at(record.start()), columns
+        columns = record_of(record[0].decode("utf-8", "replace"))
+        if columns is not None:
+            yield block.line_at(record.start()), columns
 
 
 PARSERS = (

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line
 from diagnose.parsers.base import Document, FileParser
+from diagnose.parsers.gpu_samples import Samples, monitored
 from diagnose.parsers.metric_names import number
-from diagnose.parsers.nvidia_smi_monitor import Samples, monitored
 
 COLUMN = LazyPattern(r"(?:system[./])?gpu\.(\d{1,3})\.(gpu|temp|powerWatts|smClock)")
 MARK = LazyPattern(rb"(?:system[./])?gpu\.\d{1,3}\.(?:gpu|powerWatts)\b")
