@@ -47,10 +47,11 @@ PLAIN = LazyPattern(
     rb"([^\n\r]*?\b(?:[Tt]rain(?:ing)?[ _/])?(?:lm[ _]|per_token_)?[Ll]oss\b[^\n\r]*)"
 )
 REVERSED = LazyPattern(
-    rb"((?:\b[Tt]rain(?:ing)?[ _/])?\b(?:lm[ _])?[Ll]oss[=:] ?[-+\w.]+[^\n\r]*?)\b(?:[Gg]lobal[ _]?)?"
+    rb"(?:\b([A-Za-z]+) )?(\b(?:lm_)?[Ll]oss[=:] ?[-+\w.]+[^\n\r]*?)\b(?:[Gg]lobal[ _]?)?"
     rb"(?:[Ss]tep|[Ii]ter(?:ation)?)[=:] ?(\d+)\b([^\n\r]*)"
 )
-"""Pairs in an order that puts the loss first."""
+"""Pairs in an order that puts the loss first; a word before it may say that it is of a validation."""
+HELD_OUT = LazyPattern(rb"[Vv]al(?:id(?:ation)?)?|[Ee]val(?:uation)?|[Tt]est|[Dd]ev")
 BATCHES = LazyPattern(
     rb"\b[Ee]poch\b[ \t]*[:=#\[]?[ \t]*(\d+)[^\n\r]{0,40}?\b[Bb]atch\b[ \t]*[:=#\[]?[ \t]*(\d+)(?:[ \t]*/[ \t]*(\d+))?"
     rb"([^\n\r]*?\w*[Ll]oss\b[^\n\r]*)"
@@ -189,11 +190,12 @@ def _plain(block: BlockText) -> Iterator[Measurement]:
             yield Measurement(block.line_at(found.start()), float(found[1]), values)
     for found in REVERSED.finditer(block.data):
         line = block.line_at(found.start())
-        if OTHERS.search(found[0]) or PLAIN.search(line.text.encode()):
+        held_out = found[1] and HELD_OUT.fullmatch(found[1])
+        if held_out or OTHERS.search(found[0]) or PLAIN.search(line.text.encode()):
             continue
-        values = _pairs((found[1] + found[3]).decode("utf-8", "replace"))
+        values = _pairs((found[2] + found[4]).decode("utf-8", "replace"))
         if "loss" in values:
-            yield Measurement(line, float(found[2]), values)
+            yield Measurement(line, float(found[3]), values)
     for found in BATCHES.finditer(block.data):
         if PLAIN.search(found[0]) or OTHERS.search(found[0]):
             continue

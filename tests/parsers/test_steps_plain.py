@@ -130,6 +130,7 @@ def test_lines_of_paddle_are_left_to_its_own_reader():
         ("step 10 | loss 2.1 | 2.0 it/s", {"loss": 2.1, "step_time": 0.5}),
         ("step=10 loss=2.1 data_time=0.1 step_time=0.5", {"loss": 2.1, "data_time": 0.1, "step_time": 0.5}),
         ("step=10 loss=2.1 step_time=0.5", {"loss": 2.1}),
+        ("INFO loss=2.1 step=10 lr=0.1", {"loss": 2.1, "learning_rate": 0.1}),
         ("loss=2.1 step=10 lr=0.1", {"loss": 2.1, "learning_rate": 0.1}),
         ("epoch=1 loss=2.1 global_step=10", {"loss": 2.1}),
         ("global_step: 10, loss: 2.1, data_time: 0.1, step_time: 0.5", {"loss": 2.1, "data_time": 0.1, "step_time": 0.5}),
@@ -138,3 +139,10 @@ def test_lines_of_paddle_are_left_to_its_own_reader():
 def test_order_and_unit_of_pairs(text, values):
     (record,) = measured(dialect, text + "\n")
     assert (record.step, record.values) == (10, pytest.approx(values))
+
+
+@pytest.mark.parametrize(
+    "text", ["Validation loss: 2.1, step: 10", "eval loss=2.1 step=10", "val_loss=2.1 step=10"]
+)
+def test_a_loss_of_a_validation_in_front_of_the_step_is_not_of_training(text):
+    assert all("loss" not in record.values for record in measured(dialect, text + "\n"))
