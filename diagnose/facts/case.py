@@ -23,6 +23,7 @@ from diagnose.facts.pods import name_nodes
 from diagnose.facts.progress import Progress
 from diagnose.facts.victims import mark_victims
 from diagnose.facts.waiting import hung_watchdogs, mark_open_work, silent_ranks
+from diagnose.model.baseline import Baseline
 from diagnose.model.event import Clock, Event, Fact, Points
 from diagnose.model.reading import Reading
 
@@ -40,6 +41,7 @@ class Case:
         clocks: When is when.
         file_clocks: What the stamps of each file are measured against.
         progress: What shows that the job still worked.
+        baseline: What the run is held against, if it is.
     """
 
     reading: Reading
@@ -48,6 +50,7 @@ class Case:
     clocks: Clocks
     file_clocks: dict[str, Clock]
     progress: Progress
+    baseline: Baseline | None = None
 
     @property
     def events(self) -> list[Event]:
@@ -61,6 +64,12 @@ class Case:
     def named(self, name: str) -> list[Event]:
         """Return the events of one name, in the order of sources and lines."""
         return self._by_name.get(name, [])
+
+    def add(self, events: list[Event]) -> None:
+        """Add events that follow from the whole case; they come up in all later answers."""
+        insert(self.reading, events)
+        for answer in ("_by_name", "facts", "_facts_by_name", "_writers"):
+            self.__dict__.pop(answer, None)
 
     @cached_property
     def facts(self) -> list[Fact]:

@@ -1,4 +1,4 @@
-"""Checks of ``explains``, the edges between rules."""
+"""Checks of ``explains`` and ``explained_by``, the edges between rules."""
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -12,23 +12,42 @@ CAUSE = "cause:"
 
 def check(rule: Rule, ruleset: RuleSet) -> Iterator[Mistake]:
     """Yield targets that do not exist and edges that lead back to the rule itself."""
-    known = {*ruleset.rules, *ruleset.aliases, *ruleset.disabled}
     for place, edge in enumerate(rule.explains):
         path: Path = ("explains", place)
-        if edge.target.startswith(CAUSE):
-            if not _causes(edge.target, ruleset):
-                near = suggestion(edge.target.removeprefix(CAUSE), ruleset.causes)
-                yield Mistake(path, f"no cause matches '{edge.target}'{near}")
-        elif ruleset.aliases.get(edge.target, edge.target) == rule.id:
-            yield Mistake(path, "the rule explains itself; take it out")
-        elif edge.target not in known:
-            near = suggestion(edge.target, known - {rule.id})
-            yield Mistake(path, f"there is no rule '{edge.target}'{near}")
-        else:
-            way = _way_back(rule, edge.target, ruleset)
-            if way:
-                circle = " -> ".join((rule.id, *way))
-                yield Mistake(path, f"the rules explain one another in a circle: {circle}")
+        yield from _target(rule, edge.target, path, ruleset)
+        if _is_other(rule, edge.target, ruleset):
+            yield from _circle(rule, edge.target, path, ruleset)
+    for place, edge in enumerate(rule.explained_by):
+        path = ("explained_by", place)
+        yield from _target(rule, edge.target, path, ruleset)
+        behind = ruleset.find(edge.target)
+        if behind is not None and behind is not rule:
+            yield from _circle(behind, rule.id, path, ruleset)
+
+
+def _target(rule: Rule, target: str, path: Path, ruleset: RuleSet) -> Iterator[Mistake]:
+    known = {*ruleset.rules, *ruleset.aliases, *ruleset.disabled}
+    if target.startswith(CAUSE):
+        if not _causes(target, ruleset):
+            near = suggestion(target.removeprefix(CAUSE), ruleset.causes)
+            yield Mistake(path, f"no cause matches '{target}'{near}")
+    elif ruleset.aliases.get(target, target) == rule.id:
+        yield Mistake(path, "the rule explains itself; take it out")
+    elif target not in known:
+        near = suggestion(target, known - {rule.id})
+        yield Mistake(path, f"there is no rule '{target}'{near}")
+
+
+def _is_other(rule: Rule, target: str, ruleset: RuleSet) -> bool:
+    found = ruleset.find(target)
+    return found is not None and found is not rule
+
+
+def _circle(rule: Rule, target: str, path: Path, ruleset: RuleSet) -> Iterator[Mistake]:
+    way = _way_back(rule, target, ruleset)
+    if way:
+        circle = " -> ".join((rule.id, *way))
+        yield Mistake(path, f"the rules explain one another in a circle: {circle}")
 
 
 def _causes(target: str, ruleset: RuleSet) -> list[str]:

@@ -34,6 +34,7 @@ _CHINESE: tuple[tuple[str, str], ...] = (
 )
 
 _INPUTS = {
+    "baseline to compare with": "用于比较的基线",
     "PyTorch distributed errors": "PyTorch 分布式错误",
     "checkpoint messages": "检查点消息",
     "collective timeouts and dumps": "集合通信超时与转储",
