@@ -126,18 +126,18 @@ def _event(row: BaselineRow, found: Measured, *, healthy: bool, attempt: int) ->
         "gpus": row.gpus,
         "nodes": row.nodes,
         "unit": row.unit,
-        "expected": row.expected,
-        "measured": row.measured,
+        "expected": _plain(row.expected),
+        "measured": _plain(row.measured),
         "ratio": row.ratio,
         "verdict": row.verdict,
         "hosts": list(found.hosts),
         "tests": found.tests,
         "question": row.question,
         "healthy": healthy,
-        "predicted": row.predicted,
+        "predicted": _plain(row.predicted),
         "factors": list(row.factors),
         "because": list(row.because),
-        "covered": row.covered,
+        "covered": row.covered or 0.0,
     }
     unit = f" {row.unit}" if row.unit else ""
     text = f"{row.name}: {row.measured:g}{unit} measured, {row.expected:g}{unit} expected"
@@ -150,6 +150,11 @@ def _event(row: BaselineRow, found: Measured, *, healthy: bool, attempt: int) ->
 
 def _value(found: Measured | Unknown) -> float | None:
     return found.value if isinstance(found, Measured) else None
+
+
+def _plain(value: float | None) -> float | None:
+    """Return a whole number without its point, as texts show it."""
+    return int(value) if value is not None and value.is_integer() else value
 
 
 def _digits(value: float) -> float:
