@@ -14,6 +14,7 @@ from diagnose.engine.overlay import suppression
 from diagnose.engine.read_baseline import read_baseline
 from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, RuleErrors, UsageError
+from diagnose.facts.baseline.draft import draft
 from diagnose.facts.baseline.judge import hold_against
 from diagnose.facts.case import Case, build
 from diagnose.facts.clock import Clocks
@@ -30,6 +31,7 @@ from diagnose.parsers.base import FolderParser
 from diagnose.parsers.pool import Progress, read_all
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
+from diagnose.render import baseline_file
 from diagnose.version import VERSION
 
 Paths = Sequence[str | PathLike[str]]
@@ -208,6 +210,44 @@ def run_text(
     return run_sources(split(data), knowledge, limits=limits, baseline=expected, lang=lang)
 
 
+def new_baseline(
+    paths: Paths,
+    *,
+    file: str = "baseline.yaml",
+    force: bool = False,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> str:
+    """Return the baseline file that a healthy run makes.
+
+    Args:
+        paths: The logs of the run.
+        file: What the baseline will be called.
+        force: Take a run with a root cause as well.
+        jobs: As for ``run``.
+        progress: As for ``run``.
+
+    Raises:
+        NoInputError: Nothing could be read.
+        UsageError: The run has a root cause, or nothing that can be compared.
+    """
+    knowledge = load_knowledge()
+    reading, nothing_read = _read(paths, knowledge, jobs, progress)
+    case = build(reading)
+    made = draft(case, file)
+    report = _concluded(reading, case, knowledge, "en", None, nothing_read=nothing_read)
+    if report.verdict == "root-cause" and not force:
+        message = f"this run is no measure for others: {report.summary}"
+        raise UsageError(f"{message} Name a healthy run, or take this one with --force")
+    if not made.tests:
+        raise UsageError(
+            "these logs hold nothing to compare other runs with: no step times, rates or memory "
+            "of training and no table of nccl-tests"
+        )
+    source = ", ".join(str(path) for path in paths)
+    return baseline_file.render(made, source=source, version=VERSION)
+
+
 def run_sources(
     sources: Sequence[Source],
     knowledge: Knowledge,
@@ -250,6 +290,18 @@ def _report(
     _apply(limits, reading)
     case = build(reading)
     compared = None if baseline is None else hold_against(baseline, case)
+    return _concluded(reading, case, knowledge, lang, compared, nothing_read=nothing_read)
+
+
+def _concluded(
+    reading: Reading,
+    case: Case,
+    knowledge: Knowledge,
+    lang: str,
+    compared: BaselineTable | None,
+    *,
+    nothing_read: bool,
+) -> Report:
     report = _conclude(reading, case, knowledge, lang, compared)
     stated = compared is not None and any(row.measured is not None for row in compared.rows)
     if nothing_read and (reading.skipped or not stated):

@@ -1,10 +1,10 @@
 """The cascade graph: which finding explains which, and the few that explain the rest.
 
 Edges come from the ``explains`` lists of rules; an effect whose rule has a list ``explained_by``
-follows from those alone. An edge holds where the scope fits (same GPU, rank,
-host, communicator or job; what is unknown fits) and where the time fits: the cause began no later
-than the effect was reported and no earlier than the effect began less the allowed lag. An effect
-that states how long it waited began that much before its line.
+follows from those alone. An edge holds where the scope fits (same GPU, rank, host, communicator or
+job; what is unknown fits) and where the time fits: the cause began no later than the effect was
+reported and no earlier than the effect began less the allowed lag. An effect that states how long
+it waited began that much before its line.
 """
 
 from collections.abc import Iterable, Sequence
@@ -132,7 +132,7 @@ def _gain(node: Node, covered: set[Node]) -> tuple[float, float, bool, int, str]
 
 
 def _explains(cause: Node, effect: Node, case: Case) -> bool:
-    """Return whether the rule of a cause names the effect; an effect may name its causes instead."""
+    """Return whether a cause names the effect; an effect may name its causes instead."""
     if effect.rule.explained_by:
         entries, named = effect.rule.explained_by, cause
     else:

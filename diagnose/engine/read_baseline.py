@@ -172,9 +172,7 @@ class _Reading:
             return way if self.reader.text(values[way], (*path, way)) else None
         return way if self.reader.choice(values[way], (*path, way), words[way]) else None
 
-    def _meaning(
-        self, way: str | None, values: Mapping[str, Any], path: Path
-    ) -> Mapping[str, Any]:
+    def _meaning(self, way: str | None, values: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
         """Return unit and good side of what a row measures, empty for a test of its own."""
         if way == "metric":
             meaning: Mapping[str, Any] = self.known["metrics"][values[way]]
@@ -199,8 +197,7 @@ class _Reading:
             for key, default in zip(("ok", "warning"), self.bounds, strict=True)
         ]
         ok, warning = (
-            default if one is None else one
-            for one, default in zip(found, self.bounds, strict=True)
+            default if one is None else one for one, default in zip(found, self.bounds, strict=True)
         )
         if warning > ok:
             key = "warning" if "warning" in values else "ok"

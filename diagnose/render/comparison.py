@@ -49,7 +49,7 @@ def _cells(row: BaselineRow, lang: Language) -> tuple[str, ...]:
 
 def _predicted(row: BaselineRow, lang: Language) -> str:
     names = phrase(lang, "list").join(row.because)
-    value = amount(row.predicted or 0.0, row.unit)
+    value = amount(float(f"{row.predicted or 0.0:.3g}"), row.unit)
     if len(row.factors) > 1:
         product = " x ".join(f"{factor:.2f}" for factor in row.factors)
         value = phrase(lang, "product", factors=product, value=value)

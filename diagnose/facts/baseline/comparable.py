@@ -64,12 +64,12 @@ def other_gpus(test: Expectation, case: Case) -> str | None:
 def other_work(baseline: Baseline, case: Case) -> str | None:
     """Return why a step of a run is other work than one of the baseline's, None if it is not."""
     report, known = case.job.report, table()
-    stated = [(name, baseline.marks, report.marks) for name in known["same_work"]]
-    stated += [(name, baseline.parallel, report.parallel) for name in known["same_layout"]]
-    for name, then, now in stated:
-        before, after = then.get(name), now.get(name)
-        if before is not None and after is not None and str(before) != str(after):
-            return f"the baseline was made with {name} {before}; this run has {after}"
+    for name in known["same_work"]:
+        if why := _differs(name, baseline.marks.get(name), report.marks.get(name)):
+            return why
+    for name in known["same_layout"]:
+        if why := _differs(name, baseline.parallel.get(name), report.parallel.get(name)):
+            return why
     return None
 
 
@@ -86,6 +86,12 @@ def expected_of(case: Case, metric: str) -> float | None:
         if test.metric == metric and other_gpus(test, case) is None:
             return test.expected * test.scale
     return None
+
+
+def _differs(name: str, before: str | int | None, now: str | int | None) -> str | None:
+    if before is None or now is None or before == now:
+        return None
+    return f"the baseline was made with {name} {before}; this run has {now}"
 
 
 def _gpus(count: int) -> str:

@@ -5,8 +5,8 @@
     ``unit``, ``expected``, ``measured``, ``ratio`` (under 1 is worse than expected, also where less
     is better), ``verdict``, and ``hosts``, those that fall behind their like. ``question`` says why
     the expectation is doubtful, ``healthy`` whether healthy machines give what was measured. Where
-    smaller rows account for the miss: ``predicted`` (in the unit of the row), ``factors``, ``because``
-    (their names) and ``covered`` (the share of the miss).
+    smaller rows account for the miss: ``predicted`` (in the unit of the row), ``factors``,
+    ``because`` (their names) and ``covered`` (the share of the miss).
 
 Rows without a measurement are in the table of the report alone: they are no evidence.
 """

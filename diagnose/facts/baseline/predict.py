@@ -1,9 +1,9 @@
 """What the rows of a smaller scope say of a larger one: how much of its miss follows from theirs.
 
-Where a step of one GPU takes c times as long again for exposed communication, the efficiency is
-1 / (1 + c). Bandwidth that is r of what it should be makes that 1 / (1 + c / r), and one GPU at s of
-its rate takes the whole down to s times that, if the efficiency is counted from the expected rate:
-with 0.8 expected, r = 11 / 25 and s = 980 / 1200 that is 0.82 x 0.64 = 0.52.
+Where communication that nothing hides takes c times as long as compute, the efficiency is
+1 / (1 + c). Bandwidth that is r of what it should be makes that 1 / (1 + c / r), and one GPU at s
+of its rate takes the whole down to s times that, if the efficiency is counted from the expected
+rate: with 0.8 expected, r = 11 / 25 and s = 980 / 1200 that is 0.82 x 0.64 = 0.52.
 """
 
 from collections.abc import Sequence
@@ -56,9 +56,7 @@ def covered(row: BaselineRow, predicted: float) -> float | None:
     return min(1.0, max(0.0, share))
 
 
-def _efficiency(
-    row: BaselineRow, below: Sequence[BaselineRow], scale: float
-) -> Prediction | None:
+def _efficiency(row: BaselineRow, below: Sequence[BaselineRow], scale: float) -> Prediction | None:
     slow = _worst(below, "gpu")
     narrow = _worst(below, "network") or _worst(below, "node")
     causes = [one for one in (slow, narrow) if one is not None and one.ratio]

@@ -1,4 +1,4 @@
-"""Which expectations are doubtful themselves: more than any machine of the kind is known to give."""
+"""Which expectations are doubtful: more than any machine of the kind is known to give."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -62,8 +62,7 @@ def _of_a_node(
     well = [
         one["gpu"]
         for one in listed or machines
-        if measured is not None
-        and known["ok"] * one["ring"] <= measured <= reach * one["best"]
+        if measured is not None and known["ok"] * one["ring"] <= measured <= reach * one["best"]
     ]
     if well and measured is not None:
         shown = f"{measured / test.scale:.4g} {test.unit}"
