@@ -103,8 +103,9 @@ class _Reading:
         self.gpu = reader.text(values["gpu"], ("gpu",)) if "gpu" in values else None
         self.bounds = self._bounds(values, ())
         entries = reader.sequence(values.get("tests"), ("tests",))
-        if not entries and isinstance(values.get("tests"), list):
-            reader.wrong(("tests",), "expected at least one test")
+        if not entries and values.get("tests") in (None, []):
+            message = "'tests' is missing or empty: expected a list of what is expected of what"
+            reader.wrong(("tests",), message)
         if len(entries) > TESTS_LIMIT:
             reader.wrong(("tests",), f"{len(entries)} tests; at most {TESTS_LIMIT} are judged")
             return None
