@@ -178,7 +178,7 @@ def test_a_sound_set_is_silent(tree):
         ('explains: ["cause:comms.timeout"]', 'explained_by: ["cause:coms.*"]', "8:16: no cause matches 'cause:coms.*'"),
         ('explains: ["cause:comms.timeout"]', "explained_by: [port-donw]", "8:16: there is no rule 'port-donw'"),
         ('explains: ["cause:comms.timeout"]', "explained_by: [port-down]", "8:16: the rule explains itself"),
-        ("logs: {a.log: \"port down on", "baseline: 'tests: ['\n    logs: {a.log: \"port down on", "14:15: baseline.yaml:1:9: not valid YAML"),
+        ("logs: {a.log: \"port down on", "baseline: 'tests: ['\n    logs: {a.log: \"port down on", "14:15: baseline.yaml:2:1: not valid YAML"),
         ("where: {state: down}", "where: {num: '12'}", "5:38: warning: 'num' is a number; take the quotes off '12'"),
         ("where: {state: down}", "where: {num: [1, '12']}", "5:38: warning: 'num' is a number"),
         ("{event: ib.port, where: {state: down}}", "{regex: error}", "5:16: warning: 'error' stands in healthy logs as well"),
