@@ -159,6 +159,32 @@ def test_an_efficiency_is_worked_out_from_the_rate_of_one_gpu():
     assert (found.measured, found.verdict) == (52.0, "failure")
 
 
+def sizes(**fields):
+    return event(
+        "train.scaling_efficiency", Nature.MEASUREMENT, file="big.log", line=70,
+        fields={
+            "sizes": [1, 8, 128], "per_gpu": [1200.0, 1100.0, 624.0], "metric": "tokens_per_s_gpu",
+            "unit": "gpus", **fields,
+        },
+    )  # fmt: skip
+
+
+def test_runs_at_several_sizes_are_judged_each_by_the_row_of_its_size():
+    text = (
+        "tests:\n"
+        "  - {name: one, metric: tokens_per_s_gpu, gpus: 1, expected: 1200}\n"
+        "  - {name: some, metric: tokens_per_s_gpu, gpus: 4, expected: 1200}\n"
+        "  - {name: many, metric: scaling_efficiency, gpus: 128, expected: 0.8}\n"
+    )
+    steps = points("tokens_per_s_gpu", [800.0] * 50)
+    one, some, many = compared(text, world(128), steps, sizes())[0].rows
+    assert (one.measured, one.verdict, one.line) == (1200.0, "ok", 70)
+    assert some.verdict == "not-comparable"
+    assert (many.measured, many.verdict, many.file) == (0.52, "failure", "big.log")
+    nodes = compared(text, world(128), steps, sizes(unit="nodes"))[0].rows
+    assert nodes[0].verdict == "not-comparable"
+
+
 MISSION = """\
 tests:
   - {name: one GPU, metric: tokens_per_s_gpu, gpus: 1, expected: 1200, measured: 980}

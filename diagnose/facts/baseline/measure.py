@@ -57,6 +57,10 @@ def measure(test: Expectation, baseline: Baseline, case: Case) -> Measured | Unk
         return _efficiency(test, baseline, case)
     if test.metric is None:
         return Unknown("its result is not stated under 'measured'", True)
+    if test.metric in OF_ONE_GPU and (several := _at_size(test, case)) is not None:
+        rates, place, event = several
+        if event.fields.get("metric") == test.metric:
+            return Measured(value=rates[place], file=event.file, line=event.line)
     if not case.series(test.metric):
         return Unknown(f"the logs hold no {test.metric}", True)
     why = other_gpus(test, case) or other_work(baseline, case)
@@ -76,7 +80,11 @@ def level(metric: str, case: Case) -> Measured | None:
 
 
 def _efficiency(test: Expectation, baseline: Baseline, case: Case) -> Measured | Unknown:
-    """Return the rate of one GPU in this run over what the baseline expects of fewer GPUs."""
+    """Return the rate of one GPU over that of fewer GPUs: of other runs, else as is expected."""
+    several = _at_size(test, case)
+    if several is not None:
+        rates, place, event = several
+        return Measured(value=rates[place] / rates[0], file=event.file, line=event.line)
     for metric in RATES:
         fewer = [
             one
@@ -95,8 +103,20 @@ def _efficiency(test: Expectation, baseline: Baseline, case: Case) -> Measured |
         if metric not in OF_ONE_GPU:
             expected *= (test.gpus or 1) / (base.gpus or 1)
         return Measured(value=found.value / expected, file=found.file, line=found.line)
-    reason = f"it takes {RATES[0]} of this run and a row with that of fewer GPUs"
+    reason = f"it takes runs at two sizes, or {RATES[0]} of this run and a row for fewer GPUs"
     return Unknown(reason, True)
+
+
+def _at_size(test: Expectation, case: Case) -> tuple[list[float], int, Event] | None:
+    """Return the rates of one GPU in runs at several sizes, and which of them a row speaks of."""
+    for event in case.named("train.scaling_efficiency"):
+        sizes, rates = event.fields.get("sizes"), event.fields.get("per_gpu")
+        if not isinstance(sizes, list) or not isinstance(rates, list):
+            continue
+        if event.fields.get("unit") == "gpus" and test.gpus in sizes:
+            known = [float(rate) for rate in rates if isinstance(rate, int | float)]
+            return known, sizes.index(test.gpus), event
+    return None
 
 
 def bandwidth(event: Event, size: int | None) -> float | None:
