@@ -60,5 +60,5 @@ def amount(value: float, unit: str) -> str:
     """Return a number with its unit, as a table shows it."""
     if unit == "bytes":
         return size(value)
-    shown = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    shown = f"{value:,.0f}" if 1000 <= value < 1e15 else f"{value:.4g}"
     return shown if unit in ("", "share") else f"{shown} {unit}"

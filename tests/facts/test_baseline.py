@@ -206,6 +206,12 @@ def test_the_table_of_the_field():
     assert len(case.named("baseline.row")) == 4
 
 
+def test_a_slow_gpu_has_no_part_in_an_efficiency_against_itself():
+    text = MISSION.replace("0.8, measured: 0.52", "0.8")
+    scaling = compared(text, sizes())[0].rows[-1]
+    assert (scaling.because, [round(one, 2) for one in scaling.factors]) == (["network"], [0.64])
+
+
 def test_an_expectation_that_no_machine_meets_is_questioned():
     table, case = compared(MISSION)
     assert [one.name for one in table.rows if one.question] == ["node"]
@@ -228,8 +234,20 @@ def test_links_inside_a_node_bound_the_bandwidth_across_nodes():
     text = MISSION.replace("600, measured: 380", "230, measured: 12")
     network = compared(text)[0].rows[2]
     assert (network.because, network.predicted) == (["node"], 12.0)
+    in_bits = MISSION.replace("600, measured: 380", "1840, measured: 96, unit: Gb/s")
+    assert compared(in_bits)[0].rows[2].predicted == 12.0
     wide = compared(MISSION.replace("600, measured: 380", "480, measured: 300"))[0].rows[2]
     assert wide.because == []
+
+
+def test_nothing_at_all_is_a_failure_too():
+    text = MISSION.replace("980", "0").replace("380", "0").replace("11}", "0}")
+    steps = "  - {name: steps, metric: step_time, gpus: 8, expected: 2, measured: 4}\n"
+    table, _ = compared(text + steps)
+    assert [one.ratio for one in table.rows[:3]] == [0.0, 0.0, 0.0]
+    assert {one.verdict for one in table.rows} == {"failure"}
+    free = "{name: steps, metric: step_time, gpus: 8, expected: 2, measured: 0}"
+    assert (row(free).verdict, row(free).ratio) == ("ok", None)
 
 
 def test_rows_that_were_not_measured_are_no_evidence():

@@ -24,6 +24,10 @@ from diagnose.model.event import Event, Nature, Value
 from diagnose.templates import size
 
 
+LONGEST = 1e15
+"""From here on numbers are shown with an exponent."""
+
+
 def hold_against(baseline: Baseline, case: Case) -> BaselineTable:
     """Return how a run compares with a baseline, and add the events to the case.
 
@@ -39,8 +43,8 @@ def hold_against(baseline: Baseline, case: Case) -> BaselineTable:
     doubts = [question(test, models, _value(one)) for test, one in pairs]
     for row, (doubt, _) in zip(rows, doubts, strict=True):
         row.question = doubt
-    for row, test in zip(rows, baseline.tests, strict=True):
-        _explain(row, rows, test)
+    for row, (test, one) in zip(rows, pairs, strict=True):
+        _explain(row, rows, test, own_base=isinstance(one, Measured) and one.own_base)
     last = max((event.attempt for event in case.events), default=0)
     case.add(
         [
@@ -109,8 +113,13 @@ def command(test: Expectation) -> str:
     )
 
 
-def _explain(row: BaselineRow, rows: Sequence[BaselineRow], test: Expectation) -> None:
-    found = predict(row, rows, test.scale) if row.verdict in ("warning", "failure") else None
+def _explain(
+    row: BaselineRow, rows: Sequence[BaselineRow], test: Expectation, *, own_base: bool
+) -> None:
+    """Say what the rows below a missed one make of it."""
+    if row.verdict not in ("warning", "failure"):
+        return
+    found = predict(row, rows, test.scale, own_base=own_base)
     if found is not None:
         row.predicted = _digits(found.value)
         row.factors = [_digits(factor) for factor in found.factors]
@@ -154,7 +163,7 @@ def _value(found: Measured | Unknown) -> float | None:
 
 def _plain(value: float | None) -> float | None:
     """Return a whole number without its point, as texts show it."""
-    return int(value) if value is not None and value.is_integer() else value
+    return int(value) if value is not None and value < LONGEST and value.is_integer() else value
 
 
 def _digits(value: float) -> float:

@@ -25,6 +25,7 @@ class Measured:
         line: Of the place that shows it.
         hosts: The hosts that fall behind, where tests of several hosts differ.
         tests: How many tests it is the worst of.
+        own_base: An efficiency against what one GPU of these runs gives, not one as it should be.
     """
 
     value: float
@@ -32,6 +33,7 @@ class Measured:
     line: int
     hosts: tuple[str, ...] = ()
     tests: int = 1
+    own_base: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,8 @@ def _efficiency(test: Expectation, baseline: Baseline, case: Case) -> Measured |
     several = _at_size(test, case)
     if several is not None:
         rates, place, event = several
-        return Measured(value=rates[place] / rates[0], file=event.file, line=event.line)
+        value = rates[place] / rates[0]
+        return Measured(value=value, file=event.file, line=event.line, own_base=True)
     for metric in RATES:
         fewer = [
             one

@@ -9,6 +9,7 @@ rate: with 0.8 expected, r = 11 / 25 and s = 980 / 1200 that is 0.82 x 0.64 = 0.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from diagnose.facts.baseline.known import table
 from diagnose.model.baseline import BaselineRow
 
 
@@ -27,21 +28,25 @@ class Prediction:
     because: tuple[str, ...]
 
 
-def predict(row: BaselineRow, rows: Sequence[BaselineRow], scale: float) -> Prediction | None:
+def predict(
+    row: BaselineRow, rows: Sequence[BaselineRow], scale: float, *, own_base: bool = False
+) -> Prediction | None:
     """Return what the rows below a missed one make of it, None if they say nothing of it.
 
     Args:
         row: One that is not ok.
         rows: All of them.
         scale: Factor from the unit of the row to its canonical unit.
+        own_base: It is an efficiency that a slow GPU has no part in, being slow at every size.
     """
     below = [one for one in rows if _missed(one) and _smaller(one, row)]
     if row.kind == "scaling":
-        return _efficiency(row, below, scale)
+        slow = None if own_base else _worst(below, "gpu")
+        return _efficiency(row, slow, below, scale)
     if row.kind == "network":
         return _through_the_node(row, below)
     slow = _worst(below, "gpu")
-    if row.kind == "pace" and slow is not None and slow.ratio is not None:
+    if row.kind == "pace" and slow is not None and slow.ratio:
         slower = row.measured is not None and row.measured > row.expected
         value = row.expected / slow.ratio if slower else row.expected * slow.ratio
         return Prediction(value, (slow.ratio,), (slow.name,))
@@ -56,8 +61,9 @@ def covered(row: BaselineRow, predicted: float) -> float | None:
     return min(1.0, max(0.0, share))
 
 
-def _efficiency(row: BaselineRow, below: Sequence[BaselineRow], scale: float) -> Prediction | None:
-    slow = _worst(below, "gpu")
+def _efficiency(
+    row: BaselineRow, slow: BaselineRow | None, below: Sequence[BaselineRow], scale: float
+) -> Prediction | None:
     narrow = _worst(below, "network") or _worst(below, "node")
     causes = [one for one in (slow, narrow) if one is not None and one.ratio]
     if not causes:
@@ -72,9 +78,11 @@ def _efficiency(row: BaselineRow, below: Sequence[BaselineRow], scale: float) ->
 def _through_the_node(row: BaselineRow, below: Sequence[BaselineRow]) -> Prediction | None:
     """Return the bandwidth across nodes that links inside a node leave: never more than theirs."""
     narrow = _worst(below, "node")
-    if narrow is None or narrow.measured is None or narrow.measured >= row.expected:
+    if narrow is None or narrow.measured is None:
         return None
-    return Prediction(narrow.measured, (), (narrow.name,))
+    rates = table()["units"]["GB/s"]
+    left = narrow.measured * rates[narrow.unit] / rates[row.unit]
+    return Prediction(left, (), (narrow.name,)) if left < row.expected else None
 
 
 def _missed(row: BaselineRow) -> bool:
