@@ -23,7 +23,6 @@ from diagnose.model.baseline import Baseline, BaselineRow, BaselineTable, Compar
 from diagnose.model.event import Event, Nature, Value
 from diagnose.templates import size
 
-
 LONGEST = 1e15
 """From here on numbers are shown with an exponent."""
 
