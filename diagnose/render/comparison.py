@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from diagnose.model.baseline import BaselineRow
 from diagnose.model.report import ReportData
 from diagnose.render.blocks import Block, Heading, Item, Table
+from diagnose.render.sentences import translated
 from diagnose.render.words import Language, phrase
 from diagnose.templates import size
 
@@ -25,7 +26,8 @@ def compared(report: ReportData, lang: Language) -> Iterator[Block]:
     )
     for row in table.rows:
         if row.question is not None:
-            yield Item(phrase(lang, "row-question", name=row.name, question=row.question))
+            question = translated(lang, row.question)
+            yield Item(phrase(lang, "row-question", name=row.name, question=question))
         if row.predicted is not None:
             yield Item(_predicted(row, lang))
 
@@ -34,7 +36,13 @@ def unmeasured(report: ReportData, lang: Language) -> list[str]:
     """Return what is to be said of the rows that could not be judged."""
     rows = report.baseline.rows if report.baseline is not None else []
     return [
-        phrase(lang, "row-unmeasured", name=row.name, reason=row.reason, command=row.command)
+        phrase(
+            lang,
+            "row-unmeasured",
+            name=row.name,
+            reason=translated(lang, row.reason or ""),
+            command=row.command,
+        )
         for row in rows
         if row.measured is None
     ]

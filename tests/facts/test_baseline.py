@@ -8,6 +8,7 @@ from diagnose.facts.baseline.judge import hold_against
 from diagnose.facts.case import build
 from diagnose.facts.series import evaluate
 from diagnose.model.event import Nature
+from diagnose.render.sentences import translated
 
 from .build import event, fact, points, reading
 
@@ -98,6 +99,7 @@ def test_what_cannot_be_judged_is_no_failure(test, records, verdict, reason):
     found = row(test, *records)
     assert (found.verdict, found.measured, found.ratio) == (verdict, None, None)
     assert reason in found.reason
+    assert translated("zh", found.reason) != found.reason
     assert found.command
 
 
@@ -140,6 +142,7 @@ def test_a_bandwidth_of_another_kind_is_not_compared(records, reason):
     found = row(NODE, *records)
     assert found.verdict == "not-comparable"
     assert reason in found.reason
+    assert translated("zh", found.reason) != found.reason
 
 
 def test_equal_sizes_are_compared():
@@ -228,6 +231,24 @@ def test_what_is_doubtful_depends_on_the_gpu(gpu, expected, doubtful):
     named = f", gpu: {gpu}" if gpu else ""
     test = f"{{name: n, bench: all_reduce, gpus: 8, nodes: 1, expected: {expected}, measured: 9{named}}}"
     assert (row(test).question is not None) is doubtful
+
+
+EACH_DOUBT = [
+    "{name: a, bench: all_reduce, gpus: 8, nodes: 1, expected: 600, measured: 380}",
+    "{name: a, bench: all_reduce, gpus: 8, nodes: 1, expected: 600}",
+    "{name: a, bench: all_reduce, gpus: 8, nodes: 1, gpu: H100, expected: 600, measured: 380}",
+    "{name: a, bench: all_reduce, gpus: 8, nodes: 1, gpu: H100, expected: 600}",
+    "{name: a, bench: all_reduce, gpus: 8, nodes: 1, expected: 2000}",
+    "{name: a, metric: mfu, gpus: 8, expected: 0.9}",
+]
+
+
+@pytest.mark.parametrize("test", EACH_DOUBT)
+def test_a_doubt_and_a_reason_can_be_read_in_both_languages(test):
+    found = row(test)
+    assert found.question
+    assert translated("zh", found.question) != found.question
+    assert found.reason is None or translated("zh", found.reason) != found.reason
 
 
 def test_links_inside_a_node_bound_the_bandwidth_across_nodes():
