@@ -227,6 +227,13 @@ def test_the_command_refuses_a_sick_run_with_status_2():
     assert call("baseline", "new", "--from", str(SICK), "--force").exit_code == 0
 
 
+def test_a_baseline_that_cannot_be_written_says_so():
+    done = call("baseline", "new", "--from", str(STEADY), "--output", "no/such/b.yaml")
+    assert done.exit_code == 2
+    assert "no/such/b.yaml cannot be written" in done.stderr
+    assert call("baseline", "new", "--from", "nowhere").exit_code == 3
+
+
 def test_a_failure_gives_status_1_and_a_warning_does_not():
     assert call("stdin", "--baseline", str(EXAMPLE), text="").exit_code == 1
     only = "tests: [{name: a, metric: tokens_per_s_gpu, gpus: 1, expected: 12, measured: 10}]\n"

@@ -10,7 +10,7 @@ from diagnose.cli.progress import Bar
 
 @click.group()
 def baseline() -> None:
-    """Write what a healthy run gives, to judge others with --baseline."""
+    """Write what a healthy run gives, for --baseline."""
 
 
 @baseline.command("new")
