@@ -272,6 +272,43 @@ def test_the_library_raises_what_is_wrong():
         api.run([STEADY], baseline="b.yaml")
 
 
+TEAM_RULE = """\
+id: steps-over-baseline
+title: "Steps take {{ series.ratio }} times as long as the baseline's {{ series.before }} s"
+cause: resources.slow-node
+level: medium
+match: {series: step_time, stat: ratio_to_baseline, over: {skip: 5}, gte: 1.2}
+explanation: "{{ series.after }} s is the median."
+playbook: baseline-missed
+tests:
+  - name: half as long again
+    logs: {job.csv: &log "LOG"}
+    baseline: "tests: [{name: steps, metric: step_time, expected: 2}]"
+    expect: {fires: true}
+  - name: as long as expected
+    logs: {job.csv: *log}
+    baseline: "tests: [{name: steps, metric: step_time, expected: 3}]"
+    expect: {fires: false}
+  - name: nothing is expected
+    logs: {job.csv: *log}
+    expect: {fires: false}
+"""
+
+
+def test_a_rule_of_a_team_compares_a_series_with_the_baseline(tmp_path):
+    log = "".join(f"{step},3.0,2.5\\n" for step in range(60))
+    (tmp_path / "ours").mkdir()
+    rule = tmp_path / "ours" / "steps-over-baseline.yaml"
+    rule.write_text(TEAM_RULE.replace("LOG", f"step,step_time,loss\\n{log}"), encoding="utf-8")
+    done = call("rules", "test", "ours")
+    assert (done.exit_code, done.stdout) == (0, ""), done.output
+    (tmp_path / "job.csv").write_text(f"step,step_time,loss\n{log}".replace("\\n", "\n"))
+    expected = written("tests: [{name: steps, metric: step_time, expected: 2}]\n")
+    report = api.run(["job.csv"], rules=["ours"], baseline=expected)
+    titles = [one.title for one in report.findings if one.id == "steps-over-baseline"]
+    assert titles == ["Steps take 1.5 times as long as the baseline's 2.0 s"]
+
+
 def test_every_key_is_described():
     page = (DOCS / "baselines.md").read_text(encoding="utf-8")
     assert {key for key in (*BASELINE_KEYS, *TEST_KEYS) if f"`{key}`" not in page} == set()
