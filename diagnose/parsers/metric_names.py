@@ -207,7 +207,10 @@ def _known(name: str) -> str | None:
         return _METRIC[key]
     if key in _PART:
         return f"{_PART[key]}+"
-    return _known(rest) if slash and heading.strip().lower() in HEADINGS else None
+    heading = heading.strip().lower()
+    if not slash or heading not in HEADINGS or rest.lower().startswith(heading):
+        return None  # the Trainer's "train/train_loss" is a mean over the run
+    return _known(rest)
 
 
 def number(value: object) -> float | None:

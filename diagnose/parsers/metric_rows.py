@@ -23,6 +23,9 @@ from diagnose.parsers.step_clock import StepClock, elapsed
 PROBE = 400
 """Rows looked at to learn what the columns do not state."""
 
+BACKWARD = 0.1
+"""Share of the steps at which a clock may go back."""
+
 HEAD_LINES = 20
 """First lines that tell whether a text is one of records in JSON."""
 
@@ -77,13 +80,14 @@ def measure(rows: Iterator[Row]) -> Iterator[Measurement]:
 
 
 def _time_is_step(rows: list[Row]) -> bool:
-    """Return whether ``time`` is no clock: a clock never goes back while steps go on."""
+    """Return whether ``time`` is no clock: a clock goes back at a restart only."""
     times = [
         (step, time)
         for _, row in rows
         if (time := number(row.get("time"))) is not None and (step := step_of(row)) is not None
     ]
-    return any(b[0] > a[0] and b[1] < a[1] for a, b in zip(times, times[1:], strict=False))
+    moves = [b[1] - a[1] for a, b in zip(times, times[1:], strict=False) if b[0] > a[0]]
+    return sum(move < 0 for move in moves) > BACKWARD * len(moves)
 
 
 def _factor(rows: list[Row]) -> float:

@@ -53,6 +53,9 @@ def test_time_is_that_of_a_step_where_it_goes_back_and_a_clock_where_it_does_not
     assert [record.values.get("step_time") for record in steps] == [0.50, 0.49, 0.51]
     clock = measured(dialect, "step,loss,time\n1,2.0,0.5\n2,2.0,1.0\n3,2.0,1.5\n", "m.csv")
     assert ["step_time" in record.values for record in clock] == [False, False, False]
+    rows = "".join(f"{n},2.0,{(n % 20) * 1.5}\n" for n in range(1, 60))
+    restarted = measured(dialect, "step,loss,time\n" + rows, "m.csv")
+    assert not any("step_time" in record.values for record in restarted)
 
 
 def test_the_time_of_a_step_is_made_of_the_seconds_since_the_start_of_a_run():

@@ -22,6 +22,7 @@ GIB = 2**30
         ({"step": 1, "train": {"loss": 1.5, "data_time": 0.1}}, 1, {"loss": 1.5, "data_time": 0.1}),
         ({"step": 1, "throughput(tps)": 7000, "mfu(%)": 41.5, "time_metrics/data_loading(s)": 0.1}, 1, {"tokens_per_s_gpu": 7000, "mfu": 0.415, "data_time": 0.1}),
         ({"step": 1, "loss": 2.0, "memory/num_alloc_retries": 3, "perf/step_time": 0.5}, 1, {"loss": 2.0, "alloc_retries": 3, "step_time": 0.5}),
+        ({"train/global_step": 9, "train/epoch": 1, "train/train_loss": 2.5}, 9, {"epoch": 1}),
         ({"global_step": 900, "step": 3, "loss": 1.0}, 900, {"loss": 1.0}),
         ({"step": 1, "forward": 0.2, "backward": 0.4, "allreduce_ms": 50}, 1, {"compute_time": 0.6, "comm_time": 0.05}),
         ({"step": "12", "loss": "1.25", "tokens_seen": "1,024"}, 12, {"loss": 1.25, "consumed_tokens": 1024}),
