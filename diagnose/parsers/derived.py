@@ -611,7 +611,7 @@ LITERALS: dict[str, tuple[str, ...]] = {
     '\\bValidation: iteration (?P<done>\\d+)/(?P<total>\\d+)': ('Validation: iteration ',),
     '\\bvalidate step: +(?P<step>\\d+)': ('validate step: ',),
     '\\*{5} Running (?:Evaluation|evaluation) \\*{5}': ('***** Running Evaluation *****', '***** Running evaluation *****'),
-    '[\'"]eval_runtime[\'"]: [\'"]?(?P<lasted>[\\d.]+)': ('"eval_runtime": ', '"eval_runtime\': ', '\'eval_runtime": ', "'eval_runtime': "),
+    '\\beval_runtime[\'"]?: [\'"]?(?P<lasted>[\\d.]+)': ('eval_runtime": ', "eval_runtime': ", 'eval_runtime: '),
     '\\[Eval batch=(?P<done>\\d+)/(?P<total>\\d+)\\]': ('[Eval batch=',),
     '\\bStart inference on (?P<batches>\\d+) batches': ('Start inference on ',),
     '\\bTotal inference time: (?P<lasted>\\d+:\\d\\d:\\d\\d(?:\\.\\d+)?)': ('Total inference time: ',),

@@ -50,7 +50,7 @@ PATTERNS = (
     _pattern(START, "NeMo callbacks/progress_printer.py, 2.x", r"\bValidation: iteration (?P<done>\d+)/(?P<total>\d+)", "Validation: iteration 1/32"),
     _pattern(END, "torchtitan components/metrics.py", r"\bvalidate step: +(?P<step>\d+)", "validate step: 500  loss:  2.1234  memory: 45.67GiB(57.70%)  tps: 7,130"),
     _pattern(START, "transformers trainer.py; PaddleNLP trainer.py", r"\*{5} Running (?:Evaluation|evaluation) \*{5}", "***** Running Evaluation *****"),
-    _pattern(END, "transformers trainer.py, 4.x and 5.x", r"""['"]eval_runtime['"]: ['"]?(?P<lasted>[\d.]+)""",
+    _pattern(END, "transformers trainer.py, 4.x and 5.x; PaddleNLP trainer.py", r"""\beval_runtime['"]?: ['"]?(?P<lasted>[\d.]+)""",
              "{'eval_loss': 2.01, 'eval_runtime': 31.2, 'eval_samples_per_second': 12.8, 'epoch': 1.0}"),
     _pattern(END, "fairseq logging/progress_bar.py", r'\| valid \| .{0,900}?\b(?:valid_)?num_updates"?[:= ]{1,3}"?(?P<step>\d+)',
              '| INFO | valid | {"epoch": 1, "valid_loss": "6.1", "valid_num_updates": "3251"}', literal="| valid | "),

@@ -37,6 +37,7 @@ MINDFORMERS = LazyPattern(
 PADDLE = LazyPattern(
     rb"^[^\n]*?(?:\bglobal[_ ]step:? (\d+)|\bavg_batch_cost: [\d.]+ sec)[^\n]*", re.MULTILINE
 )
+PADDLE_EVAL = LazyPattern(rb"\beval_loss: ([-+\w.]+), eval_runtime: ")
 PADDLE_MARK = LazyPattern(r"avg_batch_cost: |interval_runtime: |avg_reader_cost: ")
 PADDLE_FIELD = LazyPattern(r"([\w ]+?): ([-+]?[\d.]+(?:[eE][-+]?\d+)?|-?nan|-?inf)\b")
 PADDLE_NAMES = ("loss", "learning_rate", "interval_tokens_per_second_per_device",
@@ -173,6 +174,10 @@ def _asia(block: BlockText) -> Iterator[Measurement]:
             counted = float(found[1]) if found[1] else None
             yield Measurement(block.line_at(found.start()), counted, values)
 
+    for found in PADDLE_EVAL.finditer(block.data):
+        if values := numbers({"validation_loss": found[1]}):
+            yield Measurement(block.line_at(found.start()), None, values)
+
 
 def read_plain(block: BlockText) -> Iterator[Event | Measurement]:
     """Read ``step N ... loss X`` with whatever names and separators a script chose."""
@@ -274,10 +279,11 @@ PARSERS = (
     BulkParser(
         name="mindformers-paddle-steps",
         title="MindFormers and Paddle step lines",
-        opens=("per_step_time: ", "global_step: ", "global step ", "avg_batch_cost: "),
+        opens=("per_step_time: ", "global_step: ", "global step ", "avg_batch_cost: ", ", eval_runtime: "),
         read=read_asia,
-        emits=("loss", "step_time", "data_time", "learning_rate", "loss_scale", "grad_norm",
-               "tokens_per_s_gpu", "tflops", "train.nan_loss", "train.nan_gradient"),
+        emits=("loss", "validation_loss", "step_time", "data_time", "learning_rate", "loss_scale",
+               "grad_norm", "tokens_per_s", "tokens_per_s_gpu", "tflops", "epoch",
+               "train.nan_loss", "train.nan_gradient"),
         sample="2026-01-05 10:00:02,108 - [mindformers/core/callback/callback.py:529] - INFO - { Epoch:[  1/  2], step:[    2/ 6500], loss: 10.633, per_step_time: 1752ms, lr: 1e-05, overflow cond: False, loss_scale: 1.0, global_norm: [1.508834], train_throughput_per_npu: 170.738T\n",
     ),
     BulkParser(

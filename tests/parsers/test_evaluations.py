@@ -24,6 +24,7 @@ def found(text):
         ("validate step: 500  loss:  2.1234  memory: 45.67GiB(57.70%)", ("end", 500, None)),
         ("***** Running Evaluation *****", ("start", None, None)),
         ("{'eval_loss': '2.01', 'eval_runtime': '31.2', 'epoch': '1.0'}", ("end", None, 31.2)),
+        ("[    INFO] - eval_loss: 3.1, eval_runtime: 12.3", ("end", None, 12.3)),
         ('| fairseq_cli.train | begin validation on "valid" subset', ("start", None, None)),
         ('| INFO | valid | {"epoch": 1, "valid_num_updates": "3251"}', ("end", 3251, None)),
         ("[Eval batch=40/40] Eval on eval data:", ("end", None, None)),

@@ -146,3 +146,9 @@ def test_order_and_unit_of_pairs(text, values):
 )
 def test_a_loss_of_a_validation_in_front_of_the_step_is_not_of_training(text):
     assert all("loss" not in record.values for record in measured(dialect, text + "\n"))
+
+
+def test_an_evaluation_of_paddle_is_no_step():
+    text = "[2026-01-05 10:01:00,508] [    INFO] - eval_loss: 3.1, eval_runtime: 12.3, eval_samples_per_second: 10\n"
+    (record,) = measured(dialect, text)
+    assert (record.step, record.values) == (None, {"validation_loss": 3.1})
