@@ -46,8 +46,8 @@ PREFIX = LazyPattern(
 """What launchers and collectors write before a line."""
 
 TRAINING = LazyPattern(
-    rb"(?:^|[\s\]:])(?:(?:[Tt]rain(?:ing)?|[Ss]teps?|[Ii]ter(?:ation)?s?)\b(?:[\s:,|-]*[Ee]poch[\s:]*(\d+)"
-    rb"(?: ?/ ?\d+)?)?|[Ee]poch +(\d+)(?: ?/ ?\d+)?)[\s:]*$"
+    rb"(?:^|[\]|:]\s*)(?:[Tt]rain(?:ing)?|[Ss]teps?|[Ii]ter(?:ation)?s?)\b(?:[\s:,|-]*[Ee]poch[\s:]*(\d+)(?: ?/ ?\d+)?)?[\s:]*$"
+    rb"|(?:^|[\s\]|:])[Ee]poch +(\d+)(?: ?/ ?\d+)?[\s:]*$"
 )
 NAME_ROOM = 400
 """Bytes before a bar in which its name is looked for."""

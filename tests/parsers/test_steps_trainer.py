@@ -114,7 +114,9 @@ def test_bars_of_training_by_name_scale_and_without_a_total(first, second, step,
     assert (record.step, record.values["step_time"]) == (step, pytest.approx(time))
 
 
-@pytest.mark.parametrize("name", ["Map", "Training set", "Saving steps to disk", "Validation"])
+@pytest.mark.parametrize(
+    "name", ["Map", "Training set", "Saving steps to disk", "Tokenizing train", "Validation"]
+)
 def test_other_named_bars_are_none_of_training(name):
     text = f"{name}:  10%|#  | 10/100 [00:30<04:30,  3.0s/it]\r{name}:  20%|#  | 20/100 [01:00<04:00,  3.0s/it]\n"
     assert measured(dialect, text) == []
