@@ -66,6 +66,7 @@ MODULES = (
     "steps_composer",
     "steps_rl",
     "steps_plain",
+    "steps_counted",
     "steps_unnumbered",
     "steps_meters",
     "steps_json",

@@ -29,13 +29,14 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "step_time", "iter_time", "iteration_time", "batch_time", "dt", "duration",
         "elapsed_per_iter", "elapsed time per iteration", "sec_per_step", "seconds_per_step",
         "train_step_timing", "per_step_time", "step_duration", "timing_s/step", "train_step_time",
-        "time_metrics/end_to_end", "avg_batch_cost", "time_per_step", "time_per_iteration",
+        "time_metrics/end_to_end", "avg_batch_cost", "batch_cost", "time_per_step",
+        "time_per_iteration", "Batch (t)", "itime",
     ),
     "data_time": (
         "data_time", "dataload_time", "data_loading", "data_loading_time", "reader_cost",
         "avg_reader_cost", "fetch_time", "batch-generator", "dataloader_wait", "dataloader_time",
         "data_wait", "data_wait_time", "data", "time_metrics/data_loading", "data_load_time",
-        "batch-generator-time",
+        "batch-generator-time", "Data (t)", "data_cost", "read_time", "load_time", "io_time", "rtime",
     ),
     "compute_time": ("compute_time", "compute", "fwd_bwd_time", "updt"),
     "comm_time": ("comm_time", "communication_time", "comm", "collective_time", "comm_wait"),
@@ -51,6 +52,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "loss", "train_loss", "train/loss", "lm loss", "reduced_train_loss", "loss/train/total",
         "total_loss", "nll_loss", "per_token_loss", "training_loss", "loss/train",
         "loss_metrics/global_avg_loss", "train/lm_loss", "train/total_loss", "running_loss",
+        "all_loss", "loss_all", "tot_loss", "loss_total", "sum_loss", "overall_loss",
     ),
     "validation_loss": (
         "val_loss", "eval_loss", "valid_loss", "validation_loss", "loss/val", "val_per_token_loss",
@@ -76,7 +78,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "samples_per_s": (
         "samples_per_s", "samples_per_sec", "samples_per_second", "samples/s", "samples/sec",
-        "throughput/samples_per_sec", "images_per_sec", "img/s", "CurrSamplesPerSec",
+        "throughput/samples_per_sec", "images_per_sec", "img/s", "imgs/s", "images/s",
+        "images/sec", "examples/s", "examples/sec", "CurrSamplesPerSec",
     ),
     "tflops": (
         "tflops", "tflops_per_gpu", "tflop/s/gpu", "TFLOPS_per_GPU",

@@ -1,4 +1,4 @@
-"""Meters of image training: ImageNet example, torchvision references, timm, detectron2, mmengine.
+"""Meters of image training, from the ImageNet example to detectron2, mmengine and darknet.
 
 The current value of a meter is read, not its running mean in brackets, which still holds the
 start-up of the loader workers. torchvision's values are means over 20 iterations. The step is
@@ -8,6 +8,7 @@ start-up of the loader workers. torchvision's values are means over 20 iteration
 *Empty*: no print interval was completed. *Cut off*: a line without its time is not read.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -68,6 +69,16 @@ METERS = (
         rb"Iter\(train\)\s*\[ *(?P<it>\d+)/\d+\][^\n\r]*?\btime: (?P<step_time>[\d.]+)\s+data_time: (?P<data_time>[\d.]+)"
         rb"(?:\s+memory: (?P<memory_peak>\d+))?(?:\s+grad_norm: (?P<grad_norm>[-+\w.]+))?(?:\s+loss: (?P<loss>[-+\w.]+))?"
     )),
+    # pjreddie/darknet examples/detector.c; "-nan" beside "count: 0" in its Region lines is normal
+    Meter(LazyPattern(
+        rb"^ *(?P<it>\d+): (?P<loss>[-+\w.]+), [-+\w.]+ avg(?: loss)?, (?P<learning_rate>[\d.]+) rate, "
+        rb"(?P<step_time>[\d.]+) seconds, \d+ images", re.MULTILINE
+    )),
+    # dbolya/yolact train.py; the losses are means over 100 iterations
+    Meter(LazyPattern(
+        rb"^\[ *(?P<epoch>\d+)\] +(?P<it>\d+) \|\| [^\n\r]*?\bT: +(?P<loss>[-+\w.]+) \|\| ETA: [^\n\r]*?\|\| timer: (?P<step_time>[\d.]+)",
+        re.MULTILINE
+    )),
 )  # fmt: skip
 
 
@@ -94,8 +105,8 @@ def _measure(block: BlockText) -> Iterator[Measurement]:
 PARSERS = (
     BulkParser(
         name="image-meters",
-        title="Meter lines of image training (ImageNet example, torchvision, timm, detectron2, mmengine)",
-        opens=("Epoch: [", "Train: ", "total_loss: ", "Epoch(train)", "Iter(train)"),
+        title="Meter lines of image training (ImageNet example, torchvision, timm, detectron2, mmengine, darknet, YOLACT)",
+        opens=("Epoch: [", "Train: ", "total_loss: ", "Epoch(train)", "Iter(train)", " rate, ", " || timer: "),
         read=read,
         emits=("step_time", "data_time", "loss", "learning_rate", "grad_norm", "samples_per_s",
                "memory_peak", "epoch", "train.nan_loss", "train.nan_gradient"),

@@ -35,7 +35,7 @@ WORDS = frozenset(
 """What may stand before ``loss``."""
 
 OTHERS = LazyPattern(
-    rb"[{}]|%\||\b(?:[Ss]tep|STEP|[Ii]ter(?:ation)?|[Bb]atch)\b[ \t]*[:=#\[]?[ \t]*\d|Epoch: ?\[|Epoch\(|Iter\(|Train: |samples:|num_updates"
+    rb"[{}]|%\||\b(?:[Ss]tep|STEP|[Ii]ter(?:ation)?|[Bb]atch)\b[ \t]*[:=#\[]?[ \t]*\d|Epoch:? ?\[|Epoch\(|Iter\(|Train: |samples:|num_updates"
     rb"|global_step|\b[Vv]al(?:id(?:ation)?)?\b|\b[Ee]val|\b[Tt]est\b|\b[Dd]ev\b|last_time|_cost: "
 )
 """Signs of another parser's line, or of a loss that is not training's."""
