@@ -5,11 +5,13 @@ the time that was waited for data. What stands in brackets behind a value is a m
 """
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.parsers.metric_names import TIMES, metrics, number
+from diagnose.parsers.metric_names import TIMES, canonical, metrics, number
 
 NO_NUMBER = LazyPattern(r"\b([A-Za-z]\w*[Ll]oss)[\"']?(?:\s*[:=]\s*|\s+)[-+]?(nan|NaN|inf)\b")
 """A loss by a name of the script's own counts where it is no number; its values may mean anything."""
-HELD_OUT = LazyPattern(r"(?i:(?:best_?)?(?:val(?:id(?:ation)?)?|eval(?:uation)?|test|dev)(?:[ _].*)?)")
+HELD_OUT = LazyPattern(
+    r"(?i:(?:best_?)?(?:val(?:id(?:ation)?)?|eval(?:uation)?|test|dev)(?:[ _].*)?)"
+)
 PAIR = LazyPattern(
     r"\b([A-Za-z][\w/]*(?:[ -](?i:loss|rate|norm|time|scale)| \(t\))?)[\"']?(?:\s*[:=]\s*|\s+)"
     r"([-+]?(?:\d[\d,]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|nan|inf|NaN)(?![\w.]*[A-Za-z]\w*/\d))"
@@ -55,7 +57,7 @@ def pairs(text: str) -> dict[str, float]:
         elif name == "norm":
             columns.setdefault("grad_norm", value)
         else:
-            columns.setdefault(f"{name}_ms" if unit == "ms" else name, value)
+            columns.setdefault(f"{name}_{unit}" if unit in ("ms", "s", "sec") else name, value)
     for name, value, unit in MEMORY.findall(text):
         columns.setdefault(f"{name}_{unit if unit.endswith('B') else 'GB'}", value)
     if rate := TOKENS.search(text):
@@ -69,11 +71,17 @@ def pairs(text: str) -> dict[str, float]:
     values = metrics(columns)
     if "loss" not in values and (strange := _no_number(text)) is not None:
         values["loss"] = strange
-    stated = "step_time_ms" in columns or "step_time_s" in columns
+    stated = {metric for name in columns if (metric := _time_with_unit(name))}
     if "data_time" in values and {"step_time", "compute_time"} & set(values):
         values.setdefault("step_time", values["data_time"] + values.get("compute_time", 0.0))
         return values
-    return {k: v for k, v in values.items() if k not in TIMES or (stated and k == "step_time")}
+    return {name: value for name, value in values.items() if name not in TIMES or name in stated}
+
+
+def _time_with_unit(name: str) -> str | None:
+    """Return the time of a step, or of its wait for data, that a name states with its unit."""
+    metric, _, is_stated = canonical(name) or ("", 1.0, False)
+    return metric if is_stated and metric in ("step_time", "data_time") else None
 
 
 def _no_number(text: str) -> float | None:

@@ -6,7 +6,8 @@ that a name states (``step_ms``, ``time(s)``, ``memory(GiB)``) is applied; a nam
 meaning is open (``throughput``) is left out.
 
 Canonical units: seconds, bytes, per second; ``mfu`` is 0 to 1. ``memory_used`` is memory whose
-name does not say whether it is allocated, reserved or a peak. ``skipped_steps`` and ``nan_steps``
+name does not say whether it is allocated, reserved or a peak; ``host_memory`` is that of a process on
+its host, the others are of its GPU. ``skipped_steps`` and ``nan_steps``
 count since the line before; ``skipped_steps_total`` and ``alloc_retries`` (flushes of the
 allocator's cache) count since the start of the run. ``recv_wait`` is the time a pipeline stage waits
 for its neighbours, ``gpu_power`` the mean watts of a GPU.
@@ -102,6 +103,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "mem", "memory", "gpu_mem", "gpu_memory", "cuda_mem", "cuda_memory", "vram", "mem_used",
         "memory_used", "gpu_mem_used", "gpu_memory_used", "memory_usage", "gpu_memory_usage",
     ),
+    "host_memory": (
+        "host_memory", "host_mem", "cpu_memory", "cpu_mem", "ram", "rss", "process_memory",
+    ),
     "alloc_retries": (
         "alloc_retries", "num_alloc_retries", "memory/num_alloc_retries", "memory/alloc_retries",
     ),
@@ -150,7 +154,9 @@ UNITS: dict[str, float] = {
 
 TIMES = frozenset({"step_time", "data_time", "compute_time", "comm_time", "recv_wait",
                    "optimizer_time", "checkpoint_time"})  # fmt: skip
-MEMORY = frozenset({"memory_allocated", "memory_reserved", "memory_peak", "memory_used"})
+MEMORY = frozenset(
+    {"memory_allocated", "memory_reserved", "memory_peak", "memory_used", "host_memory"}
+)
 
 STATED = {
     "vramallocated": ("memory_allocated", UNITS["gib"]),  # LLaMA-Factory

@@ -60,6 +60,10 @@ COUNTERS = (
     Counter(LazyPattern(
         rb"\b[Tt]rain(?:ing)? (?P<rest>loss) (?P<it>\d+) (?P<more>(?:\d+\.\d+|nan|inf)\b[^\n\r]*)"
     )),
+    # a wait for data with its unit at the head of a line, as people cut lines of their steps to
+    Counter(LazyPattern(
+        rb"^(?P<rest>data(?:[ _]time)?[:=] ?[\d.]+ ?m?s\b[^\n\r]*)", re.MULTILINE
+    )),
     # espnet2/train/reporter.py; means over the batches of an interval
     Counter(
         LazyPattern(rb"\b(?P<ep>\d+)epoch:train:\d+-\d+batch: (?P<rest>[^\n\r]*)"),
@@ -102,7 +106,7 @@ PARSERS = (
     BulkParser(
         name="counted-steps",
         title="Step lines of scripts that count in brackets or in front (mmcv, MNIST example, open_clip, ESPnet and others)",
-        opens=("poch [", "poch: [", "poch:[", "rain Epoch: ", "_loss ", "Train loss ", "Training loss ", "epoch:train:"),
+        opens=("poch [", "poch: [", "poch:[", "rain Epoch: ", "_loss ", "Train loss ", "Training loss ", "epoch:train:", "data: ", "data_time", "data time"),
         read=read,
         emits=("loss", "validation_loss", "step_time", "data_time", "samples_per_s", "grad_norm",
                "learning_rate", "tokens_per_s", "loss_scale", "memory_used", "memory_allocated",

@@ -14,7 +14,7 @@ from diagnose.parsers import steps_unnumbered as dialect
         ("Epoch 3/10 - loss: 2.31 - accuracy: 0.098", 2.31),
         ("[rank3]: training loss = 1e-3, lr = 0.1", 1e-3),
         ("total loss=2.5;", 2.5),
-        ("1875/1875 [====] - 5s 3ms/step - loss: 0.31 - accuracy: 0.9 - val_loss: 0.4", 0.31),
+        ("1200/1875 [===>..] - 5s 3ms/step - loss: 0.31 - accuracy: 0.9", 0.31),
         ("avg_loss: 7", 7),
     ],
 )
@@ -47,6 +47,8 @@ def test_a_loss_that_is_no_number_is_reported_once(text):
         "loss: tensor(2.31)",
         "the loss function: cross entropy",
         "loss_cls: 0.31",
+        "1875/1875 [====] - 5s 3ms/step - loss: 0.31 - accuracy: 0.9 - val_loss: 0.4",
+        "Epoch 3/9\ntrain loss: 0.31",
         " 10%|#  | 3/24 [00:10<01:10, loss: 2.31]",
         "loss: 2.31.4.5.6 is the version" * 20,
     ],
