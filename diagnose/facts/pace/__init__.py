@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
 from diagnose.facts.pace import data_shares, data_waits, levels, stalls, waves
-from diagnose.facts.pace.segments import segments
+from diagnose.facts.pace.segments import find_segments
 from diagnose.facts.pace.steps import pace_of
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
@@ -29,7 +29,7 @@ def derive(
     yield from data_waits.epoch_starts(reading.points, by_file)
     pace = pace_of(reading.points, attempts)
     if pace is not None:
-        found = segments(pace.seconds)
+        found = find_segments(pace.seconds)
         yield from levels.changes(reading, pace, found, by_file)
         yield from stalls.stalls(reading, pace, by_file)
         yield from waves.waves(reading, pace, found, by_file)

@@ -66,7 +66,7 @@ def noise(values: Sequence[float]) -> float:
     return max(LEAST_NOISE, SIGMA * median(apart) / math.sqrt(2))
 
 
-def segments(values: Sequence[float]) -> list[Segment]:
+def find_segments(values: Sequence[float]) -> list[Segment]:
     """Return the stretches of one level of a series, in order.
 
     Args:
