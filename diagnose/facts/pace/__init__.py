@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
 from diagnose.facts.pace import data_shares, data_waits, levels, stalls, waves
+from diagnose.facts.pace.joining import pace_of
 from diagnose.facts.pace.segments import find_segments
-from diagnose.facts.pace.steps import pace_of
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 

@@ -23,8 +23,9 @@ from diagnose.facts.pace.beside import beside, rise_of
 from diagnose.facts.pace.events import job_event
 from diagnose.facts.pace.restarts import Restart, restarts
 from diagnose.facts.pace.segments import Segment, block_medians, noise
-from diagnose.facts.pace.steps import WORK_CHANGES, Pace
+from diagnose.facts.pace.steps import Pace
 from diagnose.facts.pace.trend import MOST, Trend, trend
+from diagnose.facts.pace.work import changed
 from diagnose.facts.points import whole
 from diagnose.model.event import Clock, Event, Value
 from diagnose.model.reading import Reading
@@ -87,7 +88,7 @@ def _shifts(
             **_recovery(pace, early, late, found[number + 1 :]),
             **_restart(restart),
             "evaluation": any(first <= step <= last for step in evaluated),
-            "work_changed": max(work) > (1 + WORK_CHANGES) * min(work),
+            "work_changed": changed(work),
             "data_part": rise_of(waits, early, late, late.level - early.level),
         }
         yield job_event(pace, late.start, EVENTS[0], fields, by_file)

@@ -25,6 +25,9 @@ only the true period passes, in 800 random series none."""
 UNNAMED_HITS, UNNAMED_CHANCE = 5, 1e-4
 """The same where the period itself is looked for."""
 
+COMPARED = 100
+"""Stalls from which the first place of a period is taken."""
+
 SAME_GAPS = 0.6
 """Share of the distances between slow lines that a period must account for."""
 
@@ -119,7 +122,7 @@ def period(slow: Sequence[Slow], ends: Sequence[float], span: float) -> tuple[fl
     if len(same) < SAME_GAPS * len(apart):
         return None
     distance = sum(same) / len(same)
-    return distance, _phase(moments, distance)
+    return distance, _phase(moments[:: -(-len(moments) // COMPARED)], distance)
 
 
 def multiples(distance: float, first: float, ends: Sequence[float]) -> list[float]:
