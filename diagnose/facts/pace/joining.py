@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import median
 
 from diagnose.facts.attempts import Attempts
-from diagnose.facts.pace.stamps import gaps, known
+from diagnose.facts.pace.stamps import are_whole, gaps, is_steady, per_step
 from diagnose.facts.pace.steps import COLUMNS, Pace
 from diagnose.facts.pace.work import compare_by_work, work_of
 from diagnose.facts.pace.writers import by_attempt, counted_on, forward, joined_values, thinned
@@ -87,7 +87,9 @@ def _part(attempt: int, stretches: Sequence[Points], series: Sequence[Points]) -
     )  # fmt: skip
     apart = [late - early for early, late in pairwise(part.steps)]
     part.spans = [median(apart), *apart]
-    taken = known(part.times, part.spans)
+    taken = per_step(part.times, part.spans)
+    if taken is not None and metric != "step_time" and not is_steady(taken):
+        taken = None
     if metric == "time":
         if taken is None:
             return None
@@ -98,7 +100,7 @@ def _part(attempt: int, stretches: Sequence[Points], series: Sequence[Points]) -
         part.timed = taken is not None
         scale = 1.0 if taken is None else median(taken) * median(values[row] for row in rows)
         part.seconds = [scale / values[row] for row in rows]
-    part.gaps = gaps(part.seconds, taken, part.spans)
+    part.gaps = gaps(part.seconds, taken, part.spans, whole=are_whole(part.times))
     part.work = work_of(part.lines, part.seconds, series, spine)
     _join_whole_seconds(part)
     return _without_warm_up(part)

@@ -7,6 +7,7 @@ them, so that the steps behind a rise of the level are not slow ones.
 from dataclasses import dataclass
 from statistics import median
 
+from diagnose.facts.pace.stamps import are_whole
 from diagnose.facts.pace.steps import Pace
 from diagnose.facts.statistics import NOISE_FLOOR, SIGMA
 
@@ -22,6 +23,9 @@ FLOOR = 1.15
 LEAST_SECONDS, LEAST_STEPS = 1.0, 0.5
 """Of a line that stands for several, and of a pause, the excess: the larger of so many seconds and
 so many usual steps. A stall of a minute hardly moves the mean over a hundred steps."""
+
+COARSE = 2.0
+"""Seconds that a pause takes at least where stamps are in whole seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ def slow_steps(pace: Pace) -> list[Slow]:
     scatter = max(SIGMA * median(map(abs, apart)), NOISE_FLOOR * usual)
     pauses = SIGMA * median(map(abs, pace.gaps))
     least = max(LEAST_SECONDS if pace.timed else 0.0, LEAST_STEPS * usual)
+    coarse = COARSE if are_whole(pace.times) else 0.0
     found = []
     rows = zip(apart, levels, pace.spans, pace.gaps, strict=True)
     for place, (above, level, span, gap) in enumerate(rows):
@@ -52,7 +57,7 @@ def slow_steps(pace: Pace) -> list[Slow]:
         if above > SCORE * scatter:
             is_slow = above > (FLOOR - 1) * level if span <= 1 else above * span > least
             excess = above * span if is_slow else 0.0
-        if gap > least and gap > SCORE * pauses:
+        if gap > max(least, coarse) and gap > SCORE * pauses:
             excess += gap
         if excess > 0:
             found.append(Slow(place, excess))
