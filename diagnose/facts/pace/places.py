@@ -16,10 +16,11 @@ from diagnose.model.reading import Reading
 SAVES = ("ckpt.save", "ckpt.save_start", "ckpt.save_end", "ckpt.save_scheduled")
 
 EVERY = {
-    "save": ("save_interval", "save_steps", "checkpoint_interval"),
-    "evaluation": ("eval_interval", "eval_steps"),
-    "garbage collection": ("manual_gc_interval", "gc_freq"),
-    "logging": ("log_interval", "steps_per_print", "logging_steps"),
+    "save": ("save_interval",),
+    "evaluation": ("eval_interval",),
+    "garbage collection": ("manual_gc_interval",),
+    "logging": ("log_interval", "steps_per_print"),
+    "accumulation": ("gradient_accumulation_steps",),
 }
 """Arguments that announce it every so many steps."""
 
@@ -32,7 +33,7 @@ class Places:
     """The steps of one kind of thing.
 
     Args:
-        kind: ``save``, ``evaluation``, ``garbage collection``, ``epoch`` or ``logging``.
+        kind: ``epoch``, or one of ``EVERY``.
         steps: In order.
         every: Their distance where an argument announces it.
         shown: Whether the logs show it happening.
@@ -64,11 +65,11 @@ def places(reading: Reading, pace: Pace) -> list[Places]:
     samples, batch = (whole(settings.get(name)) for name in ("num_examples", "global_batch_size"))
     every["epoch"] = samples // batch if samples and batch and samples > batch else None
     found = []
-    for kind in ("save", "evaluation", "epoch", "garbage collection", "logging"):
-        steps, announced = sorted(set(shown.get(kind, ()))), every[kind]
+    for kind, announced in every.items():
+        steps = sorted(set(shown.get(kind, ())))
         if steps:
             found.append(Places(kind, steps, announced, shown=True))
-        elif announced and announced > 0:
+        elif announced and announced > 1:
             found.append(Places(kind, multiples(announced, 0, pace.steps), announced, shown=False))
     return found
 

@@ -35,10 +35,12 @@ class Slow:
     Args:
         place: Of the line in the pace.
         excess: Seconds beyond the usual; of a pace without seconds usual steps.
+        pause: Part of them that lies between the stamps of lines and in no step time.
     """
 
     place: int
     excess: float
+    pause: float = 0.0
 
 
 def slow_steps(pace: Pace) -> list[Slow]:
@@ -53,14 +55,14 @@ def slow_steps(pace: Pace) -> list[Slow]:
     found = []
     rows = zip(apart, levels, pace.spans, pace.gaps, strict=True)
     for place, (above, level, span, gap) in enumerate(rows):
-        excess = 0.0
+        excess = pause = 0.0
         if above > SCORE * scatter:
             is_slow = above > (FLOOR - 1) * level if span <= 1 else above * span > least
             excess = above * span if is_slow else 0.0
         if gap > max(least, coarse) and gap > SCORE * pauses:
-            excess += gap
-        if excess > 0:
-            found.append(Slow(place, excess))
+            pause = gap
+        if excess + pause > 0:
+            found.append(Slow(place, excess + pause, pause))
     return found
 
 

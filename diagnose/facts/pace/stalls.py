@@ -3,12 +3,13 @@
 ``train.periodic_stall``
     Slow steps, or pauses between steps, that come where something happens or at equal distances.
     ``matches`` says what: ``save``, ``evaluation``, ``epoch``, ``garbage collection``, ``logging``,
-    ``workers`` (of the loader: the distance is their number or twice it), ``wall clock`` or
-    ``unknown``; ``shown``, whether the logs show it happening or an argument announces it.
-    ``period`` is their distance in steps, ``period_s`` in seconds, ``phase`` the step of the first;
-    ``hits``, ``places``, ``precision``, ``recall`` and ``p`` as in ``recurrence``. ``excess`` are
-    the seconds a stall takes beyond the usual step (the median), ``total`` of all, ``share`` their
-    part of the wall time.
+    ``accumulation`` (of gradients, where each part is a step), ``workers`` (of the loader: the
+    distance is their number or twice it), ``wall clock`` or ``unknown``; ``shown``, whether the
+    logs show it happening or an argument announces it. ``period`` is their distance in steps,
+    ``period_s`` in seconds, ``phase`` the step of the first; ``hits``, ``places``, ``precision``,
+    ``recall`` and ``p`` as in ``recurrence``. ``excess`` are the seconds a stall takes beyond the
+    usual step (the median), ``total`` of all, ``share`` their part of the wall time, ``paused`` the
+    part of the seconds that lies between the stamps of lines and in no step time.
 ``train.irregular_stalls``
     Slow steps that fit none of these: their ``count``, ``total`` seconds and ``share``; ``late`` is
     the share of them in the second half of the run, ``p`` the chance of that many there.
@@ -34,7 +35,7 @@ EVENTS = ("train.periodic_stall", "train.irregular_stalls")
 MINUTES = (1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 720, 1440)
 """Distances at which timers of hosts go off."""
 
-ORDER = ("evaluation", "save", "epoch", "garbage collection", "logging")
+ORDER = ("accumulation", "evaluation", "save", "epoch", "garbage collection", "logging")
 """What is believed first where two kinds lie at the same steps: the harmless one."""
 
 FEWEST_IRREGULAR = 4
@@ -188,8 +189,16 @@ def _fields(
         "excess": excess if pace.timed else None,
         "total": total if pace.timed else None,
         "share": total / pace.wall_time,
+        "paused": _paused(pace, found.slow),
         "step_time": median(pace.seconds) if pace.timed else None,
     }
+
+
+def _paused(pace: Pace, slow: list[Slow]) -> float:
+    """Return which part of stalls no step time holds, all of it where only stamps are known."""
+    if pace.metric == "time":
+        return 1.0
+    return sum(one.pause for one in slow) / sum(one.excess for one in slow)
 
 
 def _irregular(pace: Pace, rest: list[Slow]) -> dict[str, Value]:

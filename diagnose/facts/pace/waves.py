@@ -3,8 +3,9 @@
 ``train.waves``
     Of the steps the share ``slow`` takes more than 1.2 times the median; ``spread`` is the 95th
     percentile over the median; ``lag`` the steps after which the course repeats, ``repeats`` how
-    strongly (autocorrelation), and ``workers`` whether the lag is the number of loader workers or
-    twice it. Only of step times that are printed line by line and without a time for data.
+    strongly (autocorrelation). ``workers``: the lag is the number of loader workers or twice it;
+    ``accumulation``: it is the number of parts over which gradients are added up. Only of step
+    times that are printed line by line and without a time for data.
 """
 
 import math
@@ -15,6 +16,7 @@ from diagnose.facts.pace.events import job_event
 from diagnose.facts.pace.places import workers
 from diagnose.facts.pace.segments import Segment
 from diagnose.facts.pace.steps import Pace
+from diagnose.facts.settings import arguments, whole
 from diagnose.model.event import Clock, Event, Value
 from diagnose.model.reading import Reading
 
@@ -61,6 +63,7 @@ def waves(
         "lag": lag,
         "repeats": strength,
         "workers": lag in workers(reading),
+        "accumulation": lag == whole(arguments(reading.events).get("gradient_accumulation_steps")),
         "points": len(values),
     }
     yield job_event(pace, len(pace) - 1, EVENTS[0], fields, by_file)
