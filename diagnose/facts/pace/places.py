@@ -5,6 +5,8 @@ What the logs show happening counts before what the arguments announce.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 
 from diagnose.facts.pace.recurrence import multiples
 from diagnose.facts.pace.steps import Pace
@@ -43,6 +45,12 @@ class Places:
     steps: list[float]
     every: int | None
     shown: bool
+
+    @property
+    def distance(self) -> float | None:
+        """How far apart they usually lie, None if that is not known."""
+        apart = [late - early for early, late in pairwise(self.steps)]
+        return self.every or (median(apart) if apart else None)
 
 
 def places(reading: Reading, pace: Pace) -> list[Places]:

@@ -22,9 +22,6 @@ MOST_CHANCE = 0.01
 """Bounds between a match and chance: in 1,000 simulated steps with ten saves and four other stalls
 only the true period passes, in 800 random series none."""
 
-UNNAMED_HITS, UNNAMED_CHANCE = 5, 1e-4
-"""The same where the period itself is looked for."""
-
 COMPARED = 100
 """Stalls from which the first place of a period is taken."""
 
@@ -52,77 +49,93 @@ class Fit:
     chance: float
     slow: list[Slow]
 
-    @property
-    def holds(self) -> bool:
-        """Whether the slow lines come at these places."""
+    def holds(self, hits: int = FEWEST_HITS, chance: float = MOST_CHANCE) -> bool:
+        """Return whether the slow lines come at these places.
+
+        Args:
+            hits: Least places that must be hit.
+            chance: That this must lie under.
+        """
         return (
-            self.hits >= FEWEST_HITS
+            self.hits >= hits
             and self.precision >= LEAST_PRECISION
             and self.recall >= LEAST_RECALL
-            and self.chance < MOST_CHANCE
+            and self.chance < chance
         )
 
 
-def fit(
-    slow: Sequence[Slow],
-    ends: Sequence[float],
-    around: tuple[float, float],
-    places: Sequence[float],
-    others: frozenset[int] = frozenset(),
-) -> Fit:
-    """Return how slow lines lie to places.
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Slow lines by step or by moment.
 
     Args:
         slow: In order.
         ends: What each line ends with: its step, or its stamp.
-        around: How far before and behind a place the end of a line may lie to be hit.
-        places: In the unit of ``ends``, in order.
-        others: Slow lines that something else accounts for; they do not count against precision.
-    """
-    by_place = {one.place: one for one in slow}
-    near: set[int] = set()
-    hit = possible = 0
-    for place in places:
-        if not ends[0] <= place < ends[-1]:
-            continue
-        lines = range(bisect_left(ends, place - around[0]), bisect_right(ends, place + around[1]))
-        near.update(lines)
-        possible += 1
-        hit += any(line in by_place for line in lines)
-    at_places = [one for one in slow if one.place in near]
-    rest = [one for one in slow if one.place not in near and one.place not in others]
-    if not at_places:
-        return Fit(0, possible, 0.0, 0.0, 1.0, [])
-    seconds = sum(one.excess for one in at_places)
-    precision = max(
-        len(at_places) / (len(at_places) + len(rest)),
-        seconds / (seconds + sum(one.excess for one in rest)),
-    )
-    chance = tail(len(at_places), len(slow), len(near) / len(ends))
-    return Fit(hit, possible, precision, hit / possible, chance, at_places)
-
-
-def period(slow: Sequence[Slow], ends: Sequence[float], span: float) -> tuple[float, float] | None:
-    """Return the distance at which slow lines come back, and the first place, None without one.
-
-    Args:
-        slow: In order.
-        ends: As for ``fit``.
         span: How much a line usually covers.
+        before: How far before a place the end of a line may lie to be hit; behind it ``span``.
     """
-    moments: list[float] = []
-    for one in slow:
-        if not moments or ends[one.place] - moments[-1] > 2 * span:
-            moments.append(ends[one.place])
-    apart = [late - early for early, late in pairwise(moments)]
-    if len(apart) < FEWEST_HITS:
-        return None
-    usual = median(apart)
-    same = [one for one in apart if abs(one - usual) <= span]
-    if len(same) < SAME_GAPS * len(apart):
-        return None
-    distance = sum(same) / len(same)
-    return distance, _phase(moments[:: -(-len(moments) // COMPARED)], distance)
+
+    slow: Sequence[Slow]
+    ends: Sequence[float]
+    span: float
+    before: float
+
+    def fit(self, places: Sequence[float], others: frozenset[int] = frozenset()) -> Fit:
+        """Return how the slow lines lie to places.
+
+        Args:
+            places: In the unit of ``ends``, in order.
+            others: Slow lines that something else accounts for; they do not count against
+                precision.
+        """
+        slow = {one.place for one in self.slow}
+        near: set[int] = set()
+        hits = possible = 0
+        for place in places:
+            if not self.ends[0] <= place < self.ends[-1]:
+                continue
+            lines = range(
+                bisect_left(self.ends, place - self.before),
+                bisect_right(self.ends, place + self.span),
+            )
+            near.update(lines)
+            possible += 1
+            hits += any(line in slow for line in lines)
+        here = [one for one in self.slow if one.place in near]
+        rest = [one for one in self.slow if one.place not in near and one.place not in others]
+        if not here:
+            return Fit(0, possible, 0.0, 0.0, 1.0, [])
+        seconds = sum(one.excess for one in here)
+        precision = max(
+            len(here) / (len(here) + len(rest)),
+            seconds / (seconds + sum(one.excess for one in rest)),
+        )
+        chance = tail(len(here), len(self.slow), len(near) / len(self.ends))
+        return Fit(hits, possible, precision, hits / possible, chance, here)
+
+    def period(self, others: frozenset[int]) -> tuple[float, float] | None:
+        """Return the distance at which slow lines come back, and the first place.
+
+        Args:
+            others: Slow lines that something else accounts for.
+
+        Returns:
+            None where most distances differ.
+        """
+        moments: list[float] = []
+        for one in self.slow:
+            end = self.ends[one.place]
+            if one.place not in others and (not moments or end - moments[-1] > 2 * self.span):
+                moments.append(end)
+        apart = [late - early for early, late in pairwise(moments)]
+        if len(apart) < FEWEST_HITS:
+            return None
+        usual = median(apart)
+        same = [one for one in apart if abs(one - usual) <= self.span]
+        if len(same) < SAME_GAPS * len(apart):
+            return None
+        distance = sum(same) / len(same)
+        return distance, _phase(moments[:: -(-len(moments) // COMPARED)], distance)
 
 
 def multiples(distance: float, first: float, ends: Sequence[float]) -> list[float]:

@@ -16,31 +16,27 @@
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
 from diagnose.facts.pace import recurrence
 from diagnose.facts.pace.events import job_event
 from diagnose.facts.pace.places import Places, places, workers
-from diagnose.facts.pace.recurrence import Fit, fit, multiples, period
+from diagnose.facts.pace.recurrence import Axis, Fit
 from diagnose.facts.pace.slow_steps import Slow, slow_steps
 from diagnose.facts.pace.steps import Pace
+from diagnose.facts.pace.unnamed import unnamed
 from diagnose.facts.points import whole
 from diagnose.model.event import Clock, Event, Value
 from diagnose.model.reading import Reading
 
 EVENTS = ("train.periodic_stall", "train.irregular_stalls")
 
-MINUTES = (1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 720, 1440)
-"""Distances at which timers of hosts go off."""
-
 ORDER = ("accumulation", "evaluation", "save", "epoch", "garbage collection", "logging")
 """What is believed first where two kinds lie at the same steps: the harmless one."""
 
 FEWEST_IRREGULAR = 4
-
-Around = tuple[float, float]
 
 
 def stalls(reading: Reading, pace: Pace, by_file: dict[str, Clock]) -> Iterator[Event]:
@@ -55,118 +51,44 @@ def stalls(reading: Reading, pace: Pace, by_file: dict[str, Clock]) -> Iterator[
     if len(slow) < recurrence.FEWEST_HITS:
         return
     span = median(pace.spans)
-    around = (span if span <= 1 else 0.0, span)
+    axis = Axis(slow, pace.steps, span, span if span <= 1 else 0.0)
     known = places(reading, pace)
     taken: frozenset[int] = frozenset()
-    while True:
-        chosen = _best(known, slow, pace, around, taken)
-        if chosen is None:
-            break
+    while (chosen := _best(axis, known, taken)) is not None:
         kind, found = chosen
         taken |= {one.place for one in found.slow}
-        others = [one.steps for one in known if one.kind != kind.kind and one.shown]
-        alone = _alone(found.slow, others, pace, around)
-        fields = _fields(pace, found, alone, kind.kind, kind.every or _distance(kind.steps))
-        yield job_event(
-            pace, found.slow[0].place, EVENTS[0], fields | {"shown": kind.shown}, by_file
-        )
+        alone = _alone(axis, found, [one for one in known if one.shown and one is not kind])
+        fields = _fields(pace, found, alone, kind.kind, kind.distance) | {"shown": kind.shown}
+        yield job_event(pace, found.slow[0].place, EVENTS[0], fields, by_file)
+    other = unnamed(axis, pace, taken, known, workers(reading))
     rest = [one for one in slow if one.place not in taken]
-    unnamed = _unnamed(rest, slow, pace, span, around, taken)
-    if unnamed is not None:
-        found, kind_name, distance = unnamed
-        if kind_name == "unknown" and distance is not None:
-            kind_name = _named_by_distance(distance, known, workers(reading), span)
-        fields = _fields(pace, found, found.slow, kind_name, distance)
-        yield job_event(pace, found.slow[0].place, EVENTS[0], fields | {"shown": False}, by_file)
+    if other is not None:
+        found = other.fit
+        fields = _fields(pace, found, found.slow, other.kind, other.distance) | {"shown": False}
+        yield job_event(pace, found.slow[0].place, EVENTS[0], fields, by_file)
     elif len(rest) >= FEWEST_IRREGULAR:
         yield job_event(pace, rest[-1].place, EVENTS[1], _irregular(pace, rest), by_file)
 
 
 def _best(
-    known: list[Places], slow: list[Slow], pace: Pace, around: Around, taken: frozenset[int]
-) -> tuple[Places, Fit] | None:
+    axis: Axis, known: Sequence[Places], taken: frozenset[int]
+) -> tuple[Places, Fit] | None:  # fmt: skip
     """Return the kind of place that accounts for most of what is left."""
     found = []
     for kind in known:
-        one = fit(slow, pace.steps, around, kind.steps, taken)
-        if one.holds and not taken.issuperset(slow.place for slow in one.slow):
+        one = axis.fit(kind.steps, taken)
+        if one.holds() and not taken.issuperset(slow.place for slow in one.slow):
             rank = (round(one.precision * one.recall, 2), kind.shown, -ORDER.index(kind.kind))
             found.append((rank, kind, one))
     return max(found, key=lambda row: row[0])[1:] if found else None
 
 
-def _alone(
-    hits: list[Slow], others: list[list[float]], pace: Pace, around: Around
-) -> list[Slow]:  # fmt: skip
+def _alone(axis: Axis, found: Fit, others: Sequence[Places]) -> list[Slow]:
     """Return the hits at which nothing else happens, all of them if they are too few."""
-    steps = sorted(step for one in others for step in one)
-    shared = {one.place for one in fit(hits, pace.steps, around, steps).slow} if steps else set()
-    alone = [one for one in hits if one.place not in shared]
-    return alone if len(alone) >= recurrence.FEWEST_HITS else hits
-
-
-def _unnamed(
-    rest: list[Slow],
-    slow: list[Slow],
-    pace: Pace,
-    span: float,
-    around: Around,
-    taken: frozenset[int],
-) -> tuple[Fit, str, float | None] | None:
-    """Return stalls at equal distances of steps or of time, the kind, and the distance in steps."""
-    by_step = by_clock = None
-    steps: float | None = None
-    if (found := period(rest, pace.steps, span)) is not None:
-        steps = round(found[0] / span) * span
-        at = multiples(steps, found[1], pace.steps) if steps > span else []
-        by_step = fit(slow, pace.steps, around, at, taken)
-    if all(map(math.isfinite, pace.times)):
-        by_clock = _by_clock(rest, slow, pace, taken)
-    one = _sure(by_step)
-    other = _sure(by_clock)
-    if other is not None and (one is None or other.recall > one.recall):
-        return other, "wall clock", None
-    return None if one is None else (one, "unknown", steps)
-
-
-def _sure(found: Fit | None) -> Fit | None:
-    if found is None or not found.holds or found.hits < recurrence.UNNAMED_HITS:
-        return None
-    return found if found.chance < recurrence.UNNAMED_CHANCE else None
-
-
-def _by_clock(
-    rest: list[Slow], slow: list[Slow], pace: Pace, taken: frozenset[int]
-) -> Fit | None:  # fmt: skip
-    """Return how slow lines lie to a timer of whole minutes, by when they would have ended."""
-    usual = median(pace.seconds) * median(pace.spans)
-    ends = [pace.times[0], *(early + usual for early in pace.times[:-1])]
-    if any(late < early for early, late in pairwise(ends)):
-        return None
-    found = period(rest, ends, usual)
-    if found is None:
-        return None
-    distance = min((60.0 * one for one in MINUTES), key=lambda one: abs(one - found[0]))
-    if abs(distance - found[0]) > usual or distance < 4 * usual:
-        return None
-    return fit(slow, ends, (usual, usual), multiples(distance, found[1], ends), taken)
-
-
-def _named_by_distance(
-    distance: float, known: list[Places], workers: set[int], span: float
-) -> str:  # fmt: skip
-    """Return what happens at that distance, though it was not seen where the stalls are."""
-    if distance in workers:
-        return "workers"
-    for kind in known:
-        if abs((kind.every or _distance(kind.steps) or 0.0) - distance) < span / 2:
-            return kind.kind
-    return "unknown"
-
-
-def _distance(steps: list[float]) -> float | None:
-    apart = [late - early for early, late in pairwise(steps)]
-    return median(apart) if apart else None
+    steps = sorted(step for one in others for step in one.steps)
+    shared = {one.place for one in axis.fit(steps).slow}
+    alone = [one for one in found.slow if one.place not in shared]
+    return alone if len(alone) >= recurrence.FEWEST_HITS else found.slow
 
 
 def _fields(
