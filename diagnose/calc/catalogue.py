@@ -1,8 +1,9 @@
 """All calculators by name."""
 
-from diagnose.calc import for_operation, for_serving, for_training
+from diagnose.calc import for_communication, for_operation, for_serving, for_training
 
 CALCULATORS = {
     one.name: one
-    for one in (*for_training.CALCULATORS, *for_operation.CALCULATORS, *for_serving.CALCULATORS)
+    for group in (for_communication, for_training, for_operation, for_serving)
+    for one in group.CALCULATORS
 }
