@@ -14,11 +14,13 @@ from diagnose.engine.match import EVIDENCE_SHOWN, RuleOutcome
 from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case
+from diagnose.facts.curves import curve_of, metric_of
 from diagnose.model.event import Event
 from diagnose.model.reading import Reading
 from diagnose.model.report import (
     STAGES,
     Alternative,
+    Curve,
     Evidence,
     FilledPlaybook,
     Finding,
@@ -36,6 +38,9 @@ SCHEMA = "diagnose.report/1"
 
 TEXT_SHOWN = 500
 """Characters of an evidence line in a report."""
+
+CURVES_SHOWN = 12
+"""Series of a finding that a report holds."""
 
 SURE = 0.6
 """From here on a root is likely, and an open cause counts as an answer."""
@@ -124,16 +129,31 @@ def _finding(one: Judged, case: Case, playbooks: Mapping[str, Playbook], lang: s
             for rival, reason in one.rivals
         ],
         playbook=_playbook(node, playbooks, lang) if one.role != "context" else None,
+        series=_curves(node, case),
     )
 
 
 def _proof(node: Node) -> list[Event]:
-    """Return the evidence that a report cites, what the culprit itself wrote before the rest."""
+    """Return the evidence that a report cites."""
+    return _guilty_first(_places(node)[:EVIDENCE_SHOWN], node)
+
+
+def _guilty_first(events: Sequence[Event], node: Node) -> list[Event]:
+    """Return events with what the culprit itself wrote before the rest."""
     guilty = node.culprit
-    shown = _places(node)[:EVIDENCE_SHOWN]
     if guilty.ranks:
-        return sorted(shown, key=lambda event: event.rank not in guilty.ranks)
-    return sorted(shown, key=lambda event: event.host not in guilty.hosts)
+        return sorted(events, key=lambda event: event.rank not in guilty.ranks)
+    return sorted(events, key=lambda event: event.host not in guilty.hosts)
+
+
+def _curves(node: Node, case: Case) -> list[Curve]:
+    """Return the series that a finding rests on, each once."""
+    curves: dict[tuple[str, str, int | None, str | None], Curve | None] = {}
+    for event in _guilty_first(node.events, node):
+        metric, writer = metric_of(event), (event.file, event.rank, event.host)
+        if metric is not None and (metric, *writer) not in curves:
+            curves[(metric, *writer)] = curve_of(event, case.series(metric))
+    return [curve for curve in curves.values() if curve is not None][:CURVES_SHOWN]
 
 
 def _places(node: Node) -> list[Event]:

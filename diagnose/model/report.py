@@ -72,6 +72,44 @@ class Evidence:
 
 
 @dataclass(slots=True, kw_only=True)
+class Curve:
+    """A metric over the run, as far as its writer logged it; the steps between are drawn together.
+
+    Args:
+        metric: Canonical name, such as ``step_time``.
+        unit: ``s``, ``bytes``, ``share`` (0 to 1), ``tokens/s`` and so on; None without one.
+        file: Where it stands.
+        rank: Its writer, if known.
+        host: Likewise.
+        first_step: Step of the first point, if known.
+        last_step: Step of the last point, likewise.
+        low: Lowest value.
+        high: Highest value.
+        before: The level that the finding compares with, if it does.
+        after: The level or value that it found.
+        values: In order, one of each stretch of points: the marked, lowest or highest one where it
+            lies there, else the median; None where most are no finite numbers.
+        mark: Place in ``values`` at which the finding shows.
+        step: Step at which it shows.
+    """
+
+    metric: str
+    unit: str | None
+    file: str
+    rank: int | None
+    host: str | None
+    first_step: int | None
+    last_step: int | None
+    low: float | None
+    high: float | None
+    before: float | None
+    after: float | None
+    values: list[float | None]
+    mark: int | None
+    step: int | None
+
+
+@dataclass(slots=True, kw_only=True)
 class Alternative:
     """Another cause that was weighed, and why it is not the answer."""
 
@@ -131,6 +169,7 @@ class Finding:
     suppressed: dict[str, str] | None = None
     alternatives: list[Alternative] = field(default_factory=list)
     playbook: FilledPlaybook | None = None
+    series: list[Curve] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -50,6 +50,21 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
+class Sparkline:
+    """A series in one row of bars.
+
+    Args:
+        label: What it is.
+        values: One a bar; None where it is no number.
+        said: Its numbers and steps, in words.
+    """
+
+    label: str
+    values: tuple[float | None, ...]
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One entry of a list.
 
@@ -99,4 +114,4 @@ class StageRow:
     label: str
 
 
-Block = Headline | Prose | Heading | Group | Proof | Item | Note | Command | StageRow
+Block = Headline | Prose | Heading | Group | Proof | Sparkline | Item | Note | Command | StageRow

@@ -69,6 +69,14 @@ _WORDS: dict[str, tuple[str, str]] = {
     "gpus": ("GPU {names}", "GPU {names}"),
     "nics": ("NIC {names}", "网卡 {names}"),
     "files": ("file {names}", "文件 {names}"),
+    # series behind a finding
+    "curve-of": ("{metric} of {who}", "{who} 的 {metric}"),
+    "curve-change": ("{before} -> {after}", "{before} -> {after}"),
+    "curve-at": ("at step {step}", "在第 {step} 步"),
+    "curve-range": ("{low} to {high}", "{low} 至 {high}"),
+    "curve-steps": ("steps {low} to {high}", "第 {low} 至 {high} 步"),
+    "curve-nan": ("x is not a number", "x 表示不是数值"),
+    "curve-parts": (", ", "，"),
     # steps
     "confirm": ("Confirm", "确认"),
     "fix": ("Fix", "修复"),
