@@ -15,6 +15,7 @@ from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case
 from diagnose.facts.curves import curve_of, metric_of
+from diagnose.facts.goodput import goodput
 from diagnose.model.event import Event
 from diagnose.model.reading import Reading
 from diagnose.model.report import (
@@ -98,6 +99,7 @@ def assemble(
             skipped=reading.skipped,
             truncated=[*reading.truncated, *_cut_short(outcomes)],
         ),
+        goodput=goodput(case),
     )
 
 

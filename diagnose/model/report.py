@@ -214,6 +214,41 @@ class Inputs:
 
 
 @dataclass(slots=True, kw_only=True)
+class Goodput:
+    """Where the time of the run went, as far as the logs tell; seconds that add up to ``wall``.
+
+    Args:
+        wall: From the first stamp to the last.
+        productive: In steps that were kept.
+        warm_up: Before the first step, and the excess of the first steps.
+        lost_work: In steps that a restart threw away.
+        save: In saves that training waited for.
+        evaluation: In evaluations.
+        stall: Between steps for no known reason, and from the last step to the end of an attempt.
+        restart: From the end of an attempt to the first step of the next.
+        unknown: The rest.
+        goodput: ``productive`` over ``wall``.
+        ettr: All steps over ``wall``, those that were lost as well.
+        step_time: Usual seconds of a step.
+        lost_steps: Steps that restarts threw away.
+    """
+
+    wall: float
+    productive: float
+    warm_up: float
+    lost_work: float
+    save: float
+    evaluation: float
+    stall: float
+    restart: float
+    unknown: float
+    goodput: float
+    ettr: float
+    step_time: float
+    lost_steps: int
+
+
+@dataclass(slots=True, kw_only=True)
 class ReportData:
     """One report; its fields are the keys of the JSON object, in order."""
 
@@ -227,3 +262,4 @@ class ReportData:
     timeline: list[Moment]
     unknown_errors: list[UnknownError]
     inputs: Inputs
+    goodput: Goodput | None = None

@@ -45,7 +45,7 @@ def _said(curve: Curve, lang: Language) -> str:
         parts.append(phrase(lang, "curve-steps", **ends))
     if None in curve.values:
         parts.append(phrase(lang, "curve-nan"))
-    return phrase(lang, "curve-parts").join(parts)
+    return phrase(lang, "commas").join(parts)
 
 
 def _shown(value: float, curve: Curve) -> str:

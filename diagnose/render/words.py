@@ -69,6 +69,21 @@ _WORDS: dict[str, tuple[str, str]] = {
     "gpus": ("GPU {names}", "GPU {names}"),
     "nics": ("NIC {names}", "网卡 {names}"),
     "files": ("file {names}", "文件 {names}"),
+    # where the time of the run went
+    "time": ("Time of the run", "运行时间"),
+    "time-shares": (
+        "goodput {goodput}, ETTR {ettr}, of {wall} that the logs show",
+        "日志显示的 {wall} 中有效训练占 {goodput}，ETTR {ettr}",
+    ),
+    "time-part": ("{part} {time} ({share})", "{part} {time}（{share}）"),
+    "productive": ("training", "训练"),
+    "warm_up": ("start and warm-up", "启动与预热"),
+    "lost_work": ("lost work", "丢失的工作"),
+    "save": ("saving", "保存"),
+    "evaluation": ("evaluation", "评估"),
+    "stall": ("stalls and hangs", "停顿与挂起"),
+    "restart": ("restarting", "重启"),
+    "unknown-time": ("unknown", "未知"),
     # series behind a finding
     "curve-of": ("{metric} of {who}", "{who} 的 {metric}"),
     "curve-change": ("{before} -> {after}", "{before} -> {after}"),
@@ -76,7 +91,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "curve-range": ("{low} to {high}", "{low} 至 {high}"),
     "curve-steps": ("steps {low} to {high}", "第 {low} 至 {high} 步"),
     "curve-nan": ("x is not a number", "x 表示不是数值"),
-    "curve-parts": (", ", "，"),
+    "commas": (", ", "，"),
     # steps
     "confirm": ("Confirm", "确认"),
     "fix": ("Fix", "修复"),

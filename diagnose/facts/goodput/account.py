@@ -1,0 +1,145 @@
+"""The seconds of a run, each booked once."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from diagnose.facts.goodput.stretches import Stretch
+
+PARTS = (
+    "productive", "warm_up", "lost_work", "save", "evaluation", "stall", "restart", "unknown",
+)  # fmt: skip
+
+SLACK = 1.5
+"""Times of its usual length up to which a step is just a step."""
+
+WARM_UP = 50
+"""Steps of an attempt whose excess is its warm-up."""
+
+
+class Save(NamedTuple):
+    """A save that training waited for: when it is in the logs, and how long it took."""
+
+    moment: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of steps with what is known of it.
+
+    Args:
+        run: The steps.
+        kept: Steps above this one were thrown away by a restart.
+        evaluations: Lines at which an evaluation ended.
+    """
+
+    run: Stretch
+    kept: float
+    evaluations: list[int]
+
+
+def account(
+    spans: Sequence[Span],
+    usual: float,
+    saves: Sequence[Save],
+    begin: float,
+    end: float,
+    ends: dict[int, float],
+    *,
+    finished: bool,
+) -> dict[str, float]:
+    """Return the seconds of each part; together they are the time from begin to end.
+
+    Args:
+        spans: In order.
+        usual: Seconds of a step.
+        saves: In order.
+        begin: When the run began.
+        end: When it ended.
+        ends: The last sign of each attempt.
+        finished: Whether its end was planned.
+    """
+    book = _Book(usual, saves)
+    cursor = begin
+    previous: Stretch | None = None
+    for span in spans:
+        run = span.run
+        first = max(cursor, run.times[0])
+        # The first line sums up steps as well, where the logs reach back that far.
+        own = min(first - cursor, run.stride * usual)
+        if previous is None:
+            book.add("warm_up", cursor, first - own)
+        else:
+            ended = cursor
+            if run.attempt != previous.attempt:
+                ended = min(max(cursor, ends.get(previous.attempt, cursor)), first - own)
+            book.add("stall", cursor, ended)
+            book.add("restart", ended, first - own)
+        book.spent["lost_work" if run.steps[0] > span.kept else "productive"] += own
+        cursor = book.steps(span, cursor)
+        previous = run
+    book.add("unknown" if finished else "stall", cursor, end)
+    total = sum(book.spent.values())
+    book.spent["unknown"] += max(0.0, end - begin - total)
+    return book.spent
+
+
+class _Book:
+    def __init__(self, usual: float, saves: Sequence[Save]) -> None:
+        self.spent = dict.fromkeys(PARTS, 0.0)
+        self._usual = usual
+        self._moments = [save.moment for save in saves]
+        self._saves = saves
+
+    def add(self, part: str, begin: float, end: float) -> None:
+        """Book a time without steps, its saves apart."""
+        if end > begin:
+            saved = min(end - begin, self._saved(begin, end))
+            self.spent["save"] += saved
+            self.spent[part] += end - begin - saved
+
+    def steps(self, span: Span, cursor: float) -> float:
+        """Book the time between the steps of a stretch, and return where it ends."""
+        run = span.run
+        # A writer whose clock is behind begins where the one before it ended.
+        late = max(0.0, cursor - run.times[0])
+        moments = [time + late for time in run.times] if late else run.times
+        work = [after - before for before, after in pairwise(moments)]
+        bounds = [self._usual * (after - before) for before, after in pairwise(run.steps)]
+        odd = {
+            place
+            for place, (took, bound) in enumerate(zip(work, bounds, strict=True))
+            if took > SLACK * bound
+        }
+        odd |= {
+            place - 1
+            for moment in self._moments
+            if 0 < (place := bisect_left(moments, moment)) < len(moments)
+        }
+        for place in odd:
+            saved = min(work[place], self._saved(moments[place], moments[place + 1]))
+            self.spent["save"] += saved
+            rest = work[place] - saved
+            excess = rest - bounds[place] if rest > SLACK * bounds[place] else 0.0
+            self.spent[self._why(span, place)] += excess
+            work[place] = rest - excess
+        border = max(0, bisect_right(run.steps, span.kept) - 1)
+        self.spent["productive"] += sum(work[:border])
+        self.spent["lost_work"] += sum(work[border:])
+        return moments[-1]
+
+    def _why(self, span: Span, place: int) -> str:
+        """Return what made a step long."""
+        above, below = span.run.lines[place], span.run.lines[place + 1]
+        found = bisect_right(span.evaluations, above)
+        if found < len(span.evaluations) and span.evaluations[found] < below:
+            return "evaluation"
+        begins = span.run.steps[place + 1] - span.run.steps[0] <= WARM_UP
+        return "warm_up" if begins and span.run.steps[0] <= WARM_UP else "stall"
+
+    def _saved(self, begin: float, end: float) -> float:
+        first, last = bisect_right(self._moments, begin), bisect_right(self._moments, end)
+        return sum(save.seconds for save in self._saves[first:last])

@@ -1,0 +1,180 @@
+"""The steps of a job as stretches of one writer each, on one clock."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import isfinite
+from statistics import median
+from typing import Any
+
+from diagnose.facts.attempts import Attempts, step_counters
+from diagnose.facts.case import Case
+from diagnose.facts.clock import DAY, Clocks, Instant
+from diagnose.model.event import Clock, Event, Points
+
+SAMPLE = 10_000
+"""Points that a usual value is taken of, at most."""
+
+STRAGGLING = 2
+"""Lines by which the steps of several writers in one file may lie apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Steps of one writer in one attempt, rising.
+
+    Args:
+        attempt: Which start of the job.
+        file: Where they stand.
+        times: Seconds on the clock of the job, never falling.
+        steps: Their numbers.
+        lines: Their lines.
+    """
+
+    attempt: int
+    file: str
+    times: list[float]
+    steps: list[float]
+    lines: list[int]
+
+    @property
+    def stride(self) -> float:
+        """Steps from one line to the next."""
+        return _stride(self.steps)
+
+    def paces(self) -> list[float]:
+        """Return the seconds of a step between lines, of some of them in a long stretch."""
+        times, steps = self.times, self.steps
+        return [
+            (times[place] - times[place - 1]) / (steps[place] - steps[place - 1])
+            for place in evenly(range(1, len(steps)))
+        ]
+
+    def behind(self, event: Event) -> float | None:
+        """Return when the step behind an event of the same file was done, None without one."""
+        if event.file != self.file or not self.lines[0] <= event.line <= self.lines[-1]:
+            return None
+        return self.times[bisect_left(self.lines, event.line)]
+
+
+class JobClock:
+    """The clock of the job: seconds since the first moment it is asked for.
+
+    Args:
+        clocks: Of the input.
+        by_file: What the stamps of each file are measured against.
+    """
+
+    def __init__(self, clocks: Clocks, by_file: dict[str, Clock]) -> None:
+        self._clocks = clocks
+        self._by_file = by_file
+        self._origin: Instant | None = None
+
+    def of(self, event: Event) -> float | None:
+        """Return when an event was printed, None where that cannot be compared."""
+        return self._since(self._clocks.of(event))
+
+    def at(self, time: float | None, clock: Clock, *, host: str | None, file: str) -> float | None:
+        """Return a stamp on this clock, None where it cannot be compared."""
+        return self._since(self._clocks.instant(time, clock, host=host, file=file))
+
+    def times(self, points: Points, begin: int, end: int) -> list[float] | None:
+        """Return the stamps of a series from one place to another, None if incomparable."""
+        clock = self._by_file.get(points.file, Clock.NONE)
+        stamps = points.times[begin:end]
+        first = self.at(stamps[0], clock, host=points.host, file=points.file)
+        if first is None:
+            return None
+        passed = accumulate(
+            (late - early + DAY if late - early < -DAY / 2 else late - early)
+            for early, late in pairwise(stamps)
+        )
+        return [first, *(first + seconds for seconds in accumulate(passed, max))]
+
+    def _since(self, instant: Instant | None) -> float | None:
+        if instant is None:
+            return None
+        self._origin = self._origin or instant
+        apart = self._clocks.difference(self._origin, instant)
+        return None if apart is None else apart[0]
+
+
+def stretches(case: Case, clock: JobClock) -> list[Stretch]:
+    """Return the steps of the job in the order of attempts and lines."""
+    by_attempt: dict[int, dict[tuple[str, int | None], list[tuple[Points, int, int]]]] = {}
+    for points in step_counters(case.reading.points):
+        for attempt, begin, end in _parts(points, case.attempts):
+            writers = by_attempt.setdefault(attempt, {})
+            writers.setdefault((points.file, points.rank), []).append((points, begin, end))
+    found: list[Stretch] = []
+    for attempt in sorted(by_attempt):
+        writers = by_attempt[attempt]
+        leader = min(writers, key=lambda one: (-_length(writers[one]), one[1] or 0, one[0]))
+        for points, begin, end in writers[leader]:
+            found += _stretches(points, attempt, begin, end, clock)
+    return found
+
+
+def _length(parts: list[tuple[Points, int, int]]) -> int:
+    return sum(end - begin for _, begin, end in parts)
+
+
+def _parts(points: Points, attempts: Attempts) -> Iterator[tuple[int, int, int]]:
+    """Yield (attempt, first place, place behind the last) of the stamped points of a series."""
+    if not points.times or not (isfinite(points.times[0]) and isfinite(points.times[-1])):
+        return
+    starts = [bisect_left(points.lines, line) for line in attempts.starts.get(points.file, [])]
+    for begin, end in pairwise([0, *starts, len(points.lines)]):
+        if begin < end:
+            yield attempts.at(points.file, points.lines[begin], points.attempt), begin, end
+
+
+def _stretches(
+    points: Points, attempt: int, begin: int, end: int, clock: JobClock
+) -> Iterator[Stretch]:
+    times = clock.times(points, begin, end)
+    if times is None:
+        return
+    steps, lines = list(points.steps[begin:end]), list(points.lines[begin:end])
+    if all(isfinite(time) and late > early for time, (early, late) in
+           zip(times, pairwise(steps), strict=False)):  # fmt: skip
+        if len(steps) > 1:
+            yield Stretch(attempt, points.file, times, steps, lines)
+        return
+    kept: list[int] = []
+    stride = _stride(steps)
+    for place, step in enumerate(steps):
+        if not isfinite(step) or not isfinite(times[place]):
+            continue
+        if kept and step <= steps[kept[-1]]:
+            if steps[kept[-1]] - step <= STRAGGLING * stride:
+                continue  # another writer of the same step, or one that is a step behind
+            yield from _made(attempt, points.file, times, steps, lines, kept)
+            kept = []
+        kept.append(place)
+    yield from _made(attempt, points.file, times, steps, lines, kept)
+
+
+def _stride(steps: list[float]) -> float:
+    places = evenly(range(1, len(steps)))
+    rises = [rise for place in places if (rise := steps[place] - steps[place - 1]) > 0]
+    return median(rises) if rises else 1.0
+
+
+def evenly(values: Sequence[Any]) -> Sequence[Any]:
+    """Return at most ``SAMPLE`` of some values, evenly spaced."""
+    return values[:: -(-len(values) // SAMPLE) or 1]
+
+
+def _made(
+    attempt: int,
+    file: str,
+    times: list[float],
+    steps: list[float],
+    lines: list[int],
+    kept: list[int],
+) -> Iterator[Stretch]:
+    if len(kept) > 1:
+        columns = ([column[place] for place in kept] for column in (times, steps))
+        yield Stretch(attempt, file, *columns, [lines[place] for place in kept])
