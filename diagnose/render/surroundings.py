@@ -15,7 +15,7 @@ ENTRIES = 5
 GOOD = 0.9
 """Goodput from which on the short report does not speak of it."""
 
-LONG = 600.0
+LONG = 3600.0
 """Seconds of a run from which on the short report speaks of its goodput."""
 
 SMALL = 0.005

@@ -25,7 +25,7 @@ def test_where_the_time_went(one_root):
     assert "有效训练占 60 %" in text.render(one_root, lang="zh")
 
 
-@pytest.mark.parametrize("changes", [{"goodput": 0.93}, {"wall": 500.0}])
+@pytest.mark.parametrize("changes", [{"goodput": 0.93}, {"wall": 3500.0}])
 def test_a_good_or_a_short_run_is_shown_only_where_all_is_asked_for(one_root, changes):
     one_root.goodput = spent(**changes)
     assert "Time of the run" not in text.render(one_root)
