@@ -73,9 +73,13 @@ def _mfu(values: Values) -> list[Result]:
 
 def _step(values: Values) -> list[Result]:
     positive(values, "hidden", "layers", "step_time", "gpus", "peak")
-    sizes = [values[key] or 0 for key in ("batch", "sequence", "layers", "hidden", "vocabulary")]
-    model = flops.step_flops(*sizes)
-    hardware = flops.step_flops(*sizes, given(values, "recompute"))
+    batch, sequence, layers, hidden = (
+        given(values, key) for key in ("batch", "sequence", "layers", "hidden")
+    )
+    vocabulary = values["vocabulary"] or 0
+    model = flops.step_flops(batch, sequence, layers, hidden, vocabulary)
+    recompute = given(values, "recompute")
+    hardware = flops.step_flops(batch, sequence, layers, hidden, vocabulary, recompute)
     found = [
         Result("operations of the model in one step", model, Unit.OPERATIONS),
         Result("operations of the hardware", hardware, Unit.OPERATIONS),

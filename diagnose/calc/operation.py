@@ -18,7 +18,7 @@ def failure_chance(rate: float, nodes: float) -> float:
         rate: Chance that one node fails in the span of time, from 0 to 1.
         nodes: How many there are.
     """
-    return 1 - (1 - rate) ** nodes
+    return float(1 - (1 - rate) ** nodes)
 
 
 def mtbf(failures: float, nodes: float) -> float:

@@ -1,9 +1,13 @@
 """Formulas as texts of rules and playbooks call them."""
 
+from pathlib import Path
+
 import pytest
 
 from diagnose.calc.formulas import FORMULAS
 from diagnose.templates import check, evaluate, render, unknown_names
+
+MANUAL = Path(__file__).parents[2] / "docs" / "rules.md"
 
 
 @pytest.mark.parametrize(
@@ -81,6 +85,12 @@ def test_the_inside_of_a_formula_is_out_of_reach():
 
 def test_calc_is_no_name_that_somebody_has_to_give():
     assert unknown_names("{{ calc.young(save, mtbf) }}") == {"save", "mtbf"}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_the_manual_shows_each_formula_with_its_values(name):
+    taken = FORMULAS[name].problem(99, []).partition(" takes ")[2]
+    assert f"`{name}{taken}`" in MANUAL.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", FORMULAS)

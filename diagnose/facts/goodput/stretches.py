@@ -176,5 +176,10 @@ def _made(
     kept: list[int],
 ) -> Iterator[Stretch]:
     if len(kept) > 1:
-        columns = ([column[place] for place in kept] for column in (times, steps))
-        yield Stretch(attempt, file, *columns, [lines[place] for place in kept])
+        yield Stretch(
+            attempt,
+            file,
+            [times[place] for place in kept],
+            [steps[place] for place in kept],
+            [lines[place] for place in kept],
+        )
