@@ -150,12 +150,18 @@ def _guilty_first(events: Sequence[Event], node: Node) -> list[Event]:
 
 def _curves(node: Node, case: Case) -> list[Curve]:
     """Return the series that a finding rests on, each once."""
-    curves: dict[tuple[str, str, int | None, str | None], Curve | None] = {}
+    asked: set[tuple[str, str, int | None, str | None]] = set()
+    curves: list[Curve] = []
     for event in _guilty_first(node.events, node):
-        metric, writer = metric_of(event), (event.file, event.rank, event.host)
-        if metric is not None and (metric, *writer) not in curves:
-            curves[(metric, *writer)] = curve_of(event, case.series(metric))
-    return [curve for curve in curves.values() if curve is not None][:CURVES_SHOWN]
+        metric = metric_of(event)
+        if metric is None or len(curves) == CURVES_SHOWN:
+            continue
+        writer = metric, event.file, event.rank, event.host
+        curve = None if writer in asked else curve_of(event, case.series(metric))
+        asked.add(writer)
+        if curve is not None:
+            curves.append(curve)
+    return curves
 
 
 def _places(node: Node) -> list[Event]:

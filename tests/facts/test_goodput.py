@@ -185,6 +185,22 @@ def test_ranks_that_write_into_one_file_count_once():
     assert (found.productive, found.lost_work, found.wall) == (99 * STEP, 0, 99 * STEP)
 
 
+def test_the_first_steps_behind_a_restart_warm_up_as_well():
+    slow = [START + 1000 + (STEP if n == 0 else STEP * n + 60) for n in range(60)]
+    found = account(
+        steps(1, 100, START, file="a.log"),
+        points("loss", [2.5] * 60, first=101, times=slow, file="b.log", attempt=1),
+        sources=[source("a.log", START), source("b.log", START + 1000, attempt=1)],
+    )
+    assert (found.warm_up, found.stall) == (54, 0)
+
+
+def test_attempts_that_cannot_be_compared_give_no_account():
+    daytime = SourceSummary(name="b.log", clock=Clock.UPTIME, attempt=1)
+    second = points("loss", [2.5] * 60, first=101, times=range(60), file="b.log", attempt=1)
+    assert account(steps(1, 100, START, file="a.log"), second, sources=[daytime]) is None
+
+
 def test_a_step_counter_that_goes_back_without_a_word():
     again = points(
         "loss", [2.5] * 150, steps=[*range(1, 101), *range(51, 101)],

@@ -41,7 +41,7 @@ def goodput(case: Case) -> Goodput | None:
         for run, limit in zip(runs, kept, strict=True)
     ]
     spent = account(
-        spans, usual, sorted(_saves(case, clock, runs)), begin, end, ends,
+        spans, usual, _saves(case, clock, runs), begin, end, ends,
         finished=any(event.attempt == runs[-1].attempt for event in _ended(case)),
     )  # fmt: skip
     wall = end - begin
@@ -129,20 +129,23 @@ def _resumed(case: Case, run: Stretch) -> float:
     return max(0.0, float(loaded[-1]) if loaded else run.steps[0] - run.stride)
 
 
-def _saves(case: Case, clock: JobClock, runs: list[Stretch]) -> Iterator[Save]:
-    """Yield the saves that training waited for, each once."""
-    longest: dict[tuple[int, object], Save] = {}
+def _saves(case: Case, clock: JobClock, runs: list[Stretch]) -> list[Save]:
+    """Return the saves that training waited for; what several ranks say of one is one save."""
+    found: list[Save] = []
     for event in case.named("ckpt.save"):
         lasted, moment = event.fields.get("lasted"), clock.of(event)
         if moment is None:
             moment = next((at for run in runs if (at := run.behind(event)) is not None), None)
-        if moment is None or not isinstance(lasted, int | float):
-            continue
-        step = event.fields.get("step")
-        key = event.attempt, round(moment / lasted) if step is None else step
-        if key not in longest or longest[key].seconds < lasted:
-            longest[key] = Save(moment, float(lasted))
-    yield from longest.values()
+        if moment is not None and isinstance(lasted, int | float):
+            found.append(Save(moment, float(lasted)))
+    merged: list[Save] = []
+    for save in sorted(found):
+        begin = save.moment - save.seconds
+        while merged and begin < merged[-1].moment:
+            known = merged.pop()
+            begin = min(begin, known.moment - known.seconds)
+        merged.append(Save(save.moment, save.moment - begin))
+    return merged
 
 
 def _evaluations(case: Case, run: Stretch) -> Iterator[int]:

@@ -79,7 +79,8 @@ def account(
             book.add("stall", cursor, ended)
             book.add("restart", ended, first - own)
         book.spent["lost_work" if run.steps[0] > span.kept else "productive"] += own
-        cursor = book.steps(span, cursor)
+        begins = previous is not None or run.steps[0] <= WARM_UP
+        cursor = book.steps(span, cursor, begins=begins)
         previous = run
     book.add("unknown" if finished else "stall", cursor, end)
     total = sum(book.spent.values())
@@ -101,8 +102,14 @@ class _Book:
             self.spent["save"] += saved
             self.spent[part] += end - begin - saved
 
-    def steps(self, span: Span, cursor: float) -> float:
-        """Book the time between the steps of a stretch, and return where it ends."""
+    def steps(self, span: Span, cursor: float, *, begins: bool) -> float:
+        """Book the time between the steps of a stretch, and return where it ends.
+
+        Args:
+            span: The stretch.
+            cursor: Up to when the time is booked.
+            begins: Whether its first steps are those of an attempt.
+        """
         run = span.run
         # A writer whose clock is behind begins where the one before it ended.
         late = max(0.0, cursor - run.times[0])
@@ -124,22 +131,23 @@ class _Book:
             self.spent["save"] += saved
             rest = work[place] - saved
             excess = rest - bounds[place] if rest > SLACK * bounds[place] else 0.0
-            self.spent[self._why(span, place)] += excess
+            self.spent[_why(span, place, begins=begins)] += excess
             work[place] = rest - excess
         border = max(0, bisect_right(run.steps, span.kept) - 1)
         self.spent["productive"] += sum(work[:border])
         self.spent["lost_work"] += sum(work[border:])
         return moments[-1]
 
-    def _why(self, span: Span, place: int) -> str:
-        """Return what made a step long."""
-        above, below = span.run.lines[place], span.run.lines[place + 1]
-        found = bisect_right(span.evaluations, above)
-        if found < len(span.evaluations) and span.evaluations[found] < below:
-            return "evaluation"
-        begins = span.run.steps[place + 1] - span.run.steps[0] <= WARM_UP
-        return "warm_up" if begins and span.run.steps[0] <= WARM_UP else "stall"
-
     def _saved(self, begin: float, end: float) -> float:
         first, last = bisect_right(self._moments, begin), bisect_right(self._moments, end)
         return sum(save.seconds for save in self._saves[first:last])
+
+
+def _why(span: Span, place: int, *, begins: bool) -> str:
+    """Return what made a step long."""
+    above, below = span.run.lines[place], span.run.lines[place + 1]
+    found = bisect_right(span.evaluations, above)
+    if found < len(span.evaluations) and span.evaluations[found] < below:
+        return "evaluation"
+    early = span.run.steps[place + 1] - span.run.steps[0] <= WARM_UP
+    return "warm_up" if begins and early else "stall"

@@ -101,7 +101,10 @@ class JobClock:
 
 
 def stretches(case: Case, clock: JobClock) -> list[Stretch]:
-    """Return the steps of the job in the order of attempts and lines."""
+    """Return the steps of the job in the order of attempts and lines.
+
+    Empty where the stamps of an attempt cannot be compared with those of the others.
+    """
     by_attempt: dict[int, dict[tuple[str, int | None], list[tuple[Points, int, int]]]] = {}
     for points in step_counters(case.reading.points):
         for attempt, begin, end in _parts(points, case.attempts):
@@ -112,7 +115,10 @@ def stretches(case: Case, clock: JobClock) -> list[Stretch]:
         writers = by_attempt[attempt]
         leader = min(writers, key=lambda one: (-_length(writers[one]), one[1] or 0, one[0]))
         for points, begin, end in writers[leader]:
-            found += _stretches(points, attempt, begin, end, clock)
+            times = clock.times(points, begin, end)
+            if times is None:
+                return []
+            found += _stretches(points, attempt, begin, times)
     return found
 
 
@@ -130,12 +136,8 @@ def _parts(points: Points, attempts: Attempts) -> Iterator[tuple[int, int, int]]
             yield attempts.at(points.file, points.lines[begin], points.attempt), begin, end
 
 
-def _stretches(
-    points: Points, attempt: int, begin: int, end: int, clock: JobClock
-) -> Iterator[Stretch]:
-    times = clock.times(points, begin, end)
-    if times is None:
-        return
+def _stretches(points: Points, attempt: int, begin: int, times: list[float]) -> Iterator[Stretch]:
+    end = begin + len(times)
     steps, lines = list(points.steps[begin:end]), list(points.lines[begin:end])
     if all(isfinite(time) and late > early for time, (early, late) in
            zip(times, pairwise(steps), strict=False)):  # fmt: skip
