@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from diagnose.facts import statistics
 from diagnose.facts.case import Case
-from diagnose.facts.frame import ORDER, By, Key, counted, frame_of, group_key, in_order
+from diagnose.facts.frame import ORDER, By, Key, counted, frame_of, keys_of
 from diagnose.facts.statistics import Shape
 from diagnose.model.event import Clock, Event
 
@@ -183,16 +183,13 @@ def evaluate(
     Returns:
         None where the metric is not in the logs, or no group has enough points.
     """
-    series = case.series(metric)
-    named = {key for points in series if (key := group_key(points, by)) is not None}
-    keys = sorted(named, key=in_order)
+    keys = keys_of(case, metric, by)
     if stat not in STATISTICS or not keys:
         return None
     if stat == "before_after":
-        found = _before_after(case, frame_of(case, series, keys, by), at, skip, window)
+        found = _before_after(case, frame_of(case, metric, by), at, skip, window)
     else:
-        frame = counted(frame_of(case, series, keys, by), skip, last)
-        found = _groups(frame, stat, window)
+        found = _groups(counted(frame_of(case, metric, by), skip, last), stat, window)
     by_key = {keys[index]: found[index] for index in sorted(found)}
     return SeriesResult(metric=metric, by=by, stat=stat, by_key=by_key) if by_key else None
 
