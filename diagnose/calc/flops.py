@@ -1,4 +1,4 @@
-"""Floating-point operations of training, and the share of the GPU's peak they make.
+"""Floating-point operations of a step, and the share of the GPU's peak they make.
 
 ``recompute`` is the share of the layers whose activations are computed again in the backward pass:
 0 without, 1 with full recomputation. The hardware then does a third more than the model needs.
@@ -9,31 +9,6 @@ RECOMPUTED = 1 / 3
 
 MEASURED_COST = (0.20, 0.30)
 """What full recomputation adds to the time of a step, as measured."""
-
-CAUSAL = 0.5
-"""Share of the positions that causal attention looks at."""
-
-
-def flops_per_token(
-    parameters: float,
-    layers: float = 0,
-    hidden: float = 0,
-    sequence: float = 0,
-    attended: float = CAUSAL,
-) -> float:
-    """Return the model's floating-point operations for one trained token.
-
-    Six a parameter, and twelve a layer, hidden unit and position for attention (PaLM paper,
-    appendix B).
-
-    Args:
-        parameters: That take part in a token; of a mixture of experts the active ones.
-        layers: Of the model.
-        hidden: Hidden size.
-        sequence: Tokens of a sequence.
-        attended: Share of the positions that attention looks at, 1 as Megatron-LM counts.
-    """
-    return 6 * parameters + 12 * layers * hidden * sequence * attended
 
 
 def step_flops(

@@ -60,7 +60,9 @@ def _mfu(values: Values) -> list[Result]:
     positive(values, "peak")
     layers, hidden, sequence = (values[key] or 0 for key in ("layers", "hidden", "sequence"))
     attended, recompute = given(values, "attended"), given(values, "recompute")
-    token = flops.flops_per_token(given(values, "parameters"), layers, hidden, sequence, attended)
+    token = training.flops_per_token(
+        given(values, "parameters"), layers, hidden, sequence, attended
+    )
     rate, peak = given(values, "tokens_per_second"), given(values, "peak")
     utilisation = flops.mfu(rate, token, peak)
     return [

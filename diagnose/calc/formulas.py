@@ -89,7 +89,7 @@ _COMPUTED: dict[str, Callable[..., float]] = {
     "efficiency": training.efficiency,
     "ettr": operation.ettr,
     "failure_chance": operation.failure_chance,
-    "flops_per_token": flops.flops_per_token,
+    "flops_per_token": training.flops_per_token,
     "gradient_traffic": training.gradient_traffic,
     "hfu": flops.hfu,
     "kv_budget": serving.kv_budget,

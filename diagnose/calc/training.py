@@ -1,4 +1,4 @@
-"""Communication, parallel layout, memory and scaling of training."""
+"""Communication, parallel layout, memory and speed of training."""
 
 from math import ceil
 
@@ -25,6 +25,9 @@ def ring_all_reduce(size: float, ranks: float) -> float:
 SHARDED_TRAFFIC = 1.5
 """ZeRO-3 and FSDP gather the weights twice and scatter the gradients once, each of their size; an
 all-reduce is one of both."""
+
+CAUSAL = 0.5
+"""Share of the positions that causal attention looks at."""
 
 TENSOR_COLLECTIVES = 4
 """All-reduces of one layer for one micro-batch: two forward, two backward (Megatron-LM paper)."""
@@ -126,3 +129,25 @@ def model_states(
 ) -> float:
     """Return the sum of ``state_bytes``."""
     return sum(state_bytes(parameters, replicas, zero, gradient_bytes).values())
+
+
+def flops_per_token(
+    parameters: float,
+    layers: float = 0,
+    hidden: float = 0,
+    sequence: float = 0,
+    attended: float = CAUSAL,
+) -> float:
+    """Return the model's floating-point operations for one trained token.
+
+    Six a parameter, and twelve a layer, hidden unit and position for attention (PaLM paper,
+    appendix B).
+
+    Args:
+        parameters: That take part in a token; of a mixture of experts the active ones.
+        layers: Of the model.
+        hidden: Hidden size.
+        sequence: Tokens of a sequence.
+        attended: Share of the positions that attention looks at, 1 as Megatron-LM counts.
+    """
+    return 6 * parameters + 12 * layers * hidden * sequence * attended

@@ -126,6 +126,14 @@ def test_an_evaluation():
     assert (found.evaluation, found.stall) == (120, 0)
 
 
+def test_an_evaluation_of_which_only_the_begin_is_printed():
+    lines = [*range(1, 61), *range(63, 103)]
+    found = account(
+        broken(120.0, line=60, lines=lines), at("train.eval_start", 61, START + 59 * STEP)
+    )
+    assert (found.evaluation, found.stall) == (120, 0)
+
+
 def test_a_hang_lasts_until_the_log_ends():
     found = account(steps(1, 100, START), sources=[source(last=START + 99 * STEP + 600)])
     assert found.stall == 600

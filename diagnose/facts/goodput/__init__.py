@@ -18,6 +18,9 @@ from diagnose.model.report import Goodput
 FEWEST = 20
 """Stamped steps from which on an account is given."""
 
+EVALUATION = ("train.eval_start", "train.eval_end")
+"""Records of an evaluation without a loss."""
+
 NEAR = 0.5
 """A step time that a program prints is believed from this share of the time between its lines."""
 
@@ -149,10 +152,12 @@ def _saves(case: Case, clock: JobClock, runs: list[Stretch]) -> list[Save]:
 
 
 def _evaluations(case: Case, run: Stretch) -> Iterator[int]:
-    """Yield the lines of a stretch's file at which an evaluation ended."""
+    """Yield the lines of a stretch's file that speak of an evaluation."""
     for points in case.series("validation_loss"):
         if points.file == run.file:
             yield from points.lines
+    for name in EVALUATION:
+        yield from (event.line for event in case.named(name) if event.file == run.file)
 
 
 def _ended(case: Case) -> Iterator[Event]:

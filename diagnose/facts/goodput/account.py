@@ -33,7 +33,7 @@ class Span:
     Args:
         run: The steps.
         kept: Steps above this one were thrown away by a restart.
-        evaluations: Lines at which an evaluation ended.
+        evaluations: Lines that speak of an evaluation.
     """
 
     run: Stretch

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from diagnose.calc.training import bubble
 from diagnose.model.event import Event, Nature, Value
 from diagnose.model.reading import Reading
 
@@ -35,7 +34,7 @@ def bubbles(reading: Reading) -> Iterator[Event]:
         "stages": int(stages),
         "micro_batches": int(rounds),
         "chunks": int(chunks),
-        "share": bubble(stages, rounds, chunks),
+        "share": (stages - 1) / (chunks * rounds + stages - 1),
     }
     yield Event(
         name="train.pipeline_bubble", nature=Nature.MEASUREMENT, file=last.file, line=last.line,
