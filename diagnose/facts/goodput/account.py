@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from operator import sub
 from typing import NamedTuple
 
 from diagnose.facts.goodput.stretches import Stretch
@@ -114,12 +114,13 @@ class _Book:
         # A writer whose clock is behind begins where the one before it ended.
         late = max(0.0, cursor - run.times[0])
         moments = [time + late for time in run.times] if late else run.times
-        work = [after - before for before, after in pairwise(moments)]
-        bounds = [self._usual * (after - before) for before, after in pairwise(run.steps)]
+        work = list(map(sub, moments[1:], moments))
+        strides = list(map(sub, run.steps[1:], run.steps))
+        longest = SLACK * self._usual
         odd = {
             place
-            for place, (took, bound) in enumerate(zip(work, bounds, strict=True))
-            if took > SLACK * bound
+            for place, (took, stride) in enumerate(zip(work, strides, strict=True))
+            if took > longest * stride
         }
         odd |= {
             place - 1
@@ -129,8 +130,8 @@ class _Book:
         for place in odd:
             saved = min(work[place], self._saved(moments[place], moments[place + 1]))
             self.spent["save"] += saved
-            rest = work[place] - saved
-            excess = rest - bounds[place] if rest > SLACK * bounds[place] else 0.0
+            rest, bound = work[place] - saved, self._usual * strides[place]
+            excess = rest - bound if rest > SLACK * bound else 0.0
             self.spent[_why(span, place, begins=begins)] += excess
             work[place] = rest - excess
         border = max(0, bisect_right(run.steps, span.kept) - 1)

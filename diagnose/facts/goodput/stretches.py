@@ -1,10 +1,11 @@
 """The steps of a job as stretches of one writer each, on one clock."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from math import isfinite
+from operator import le, lt
 from statistics import median
 from typing import Any
 
@@ -86,6 +87,8 @@ class JobClock:
         first = self.at(stamps[0], clock, host=points.host, file=points.file)
         if first is None:
             return None
+        if rising(stamps, le):
+            return [first - stamps[0] + stamp for stamp in stamps]
         passed = accumulate(
             (late - early + DAY if late - early < -DAY / 2 else late - early)
             for early, late in pairwise(stamps)
@@ -139,8 +142,7 @@ def _parts(points: Points, attempts: Attempts) -> Iterator[tuple[int, int, int]]
 def _stretches(points: Points, attempt: int, begin: int, times: list[float]) -> Iterator[Stretch]:
     end = begin + len(times)
     steps, lines = list(points.steps[begin:end]), list(points.lines[begin:end])
-    if all(isfinite(time) and late > early for time, (early, late) in
-           zip(times, pairwise(steps), strict=False)):  # fmt: skip
+    if rising(steps, lt) and rising(times, le):
         if len(steps) > 1:
             yield Stretch(attempt, points.file, times, steps, lines)
         return
@@ -162,6 +164,11 @@ def _stride(steps: list[float]) -> float:
     places = evenly(range(1, len(steps)))
     rises = [rise for place in places if (rise := steps[place] - steps[place - 1]) > 0]
     return median(rises) if rises else 1.0
+
+
+def rising(values: Sequence[float], compare: Callable[[float, float], bool]) -> bool:
+    """Return whether each value and the next compare as asked; one that is NaN never does."""
+    return all(map(compare, values, islice(values, 1, None)))
 
 
 def evenly(values: Sequence[Any]) -> Sequence[Any]:
