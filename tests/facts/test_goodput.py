@@ -237,6 +237,25 @@ def test_stamps_without_a_day_go_on_behind_midnight():
     assert (found.wall, found.goodput) == (99 * STEP, 1.0)
 
 
+def test_lines_without_a_stamp_between_others():
+    times = [START + STEP * number for number in range(100)]
+    times[0] = times[30] = times[31] = math.nan
+    found = account(points("loss", [2.5] * 100, times=times))
+    assert (found.wall, found.goodput) == (98 * STEP, 1.0)
+
+
+def test_an_attempt_without_stamps_gives_no_account():
+    second = points("loss", [2.5] * 60, first=101, file="b.log", attempt=1)
+    late = source("b.log", attempt=1)
+    assert account(steps(1, 100, START, file="a.log"), second, sources=[late]) is None
+
+
+def test_of_several_writers_one_with_stamps_speaks_for_the_job():
+    silent = points("loss", [2.5] * 200, file="rank0.log", rank=0)
+    found = account(silent, steps(1, 100, START, file="rank1.log", rank=1))
+    assert found.wall == 99 * STEP
+
+
 def test_records_of_tools_do_not_stretch_the_run():
     kernel = event("gpu.xid", file="dmesg.log", host="node-01", time=START - 86_400)
     assert account(steps(1, 100, START), kernel).wall == 99 * STEP

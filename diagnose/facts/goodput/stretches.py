@@ -1,10 +1,11 @@
 """The steps of a job as stretches of one writer each, on one clock."""
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice, pairwise
-from math import isfinite
+from itertools import islice, pairwise
+from math import isfinite, nan
 from operator import le, lt
 from statistics import median
 from typing import Any
@@ -35,9 +36,9 @@ class Stretch:
 
     attempt: int
     file: str
-    times: list[float]
-    steps: list[float]
-    lines: list[int]
+    times: Sequence[float]
+    steps: Sequence[float]
+    lines: Sequence[int]
 
     @property
     def stride(self) -> float:
@@ -80,20 +81,17 @@ class JobClock:
         """Return a stamp on this clock, None where it cannot be compared."""
         return self._since(self._clocks.instant(time, clock, host=host, file=file))
 
-    def times(self, points: Points, begin: int, end: int) -> list[float] | None:
+    def times(self, points: Points, begin: int, end: int) -> Sequence[float] | None:
         """Return the stamps of a series from one place to another, None if incomparable."""
         clock = self._by_file.get(points.file, Clock.NONE)
         stamps = points.times[begin:end]
-        first = self.at(stamps[0], clock, host=points.host, file=points.file)
-        if first is None:
+        known = next(filter(isfinite, stamps), None)
+        first = self.at(known, clock, host=points.host, file=points.file)
+        if known is None or first is None:
             return None
         if rising(stamps, le):
-            return [first - stamps[0] + stamp for stamp in stamps]
-        passed = accumulate(
-            (late - early + DAY if late - early < -DAY / 2 else late - early)
-            for early, late in pairwise(stamps)
-        )
-        return [first, *(first + seconds for seconds in accumulate(passed, max))]
+            return array("d", (first - known + stamp for stamp in stamps))
+        return array("d", (first + passed for passed in _passed(stamps, known)))
 
     def _since(self, instant: Instant | None) -> float | None:
         if instant is None:
@@ -103,10 +101,26 @@ class JobClock:
         return None if apart is None else apart[0]
 
 
+def _passed(stamps: Sequence[float], last: float) -> Iterator[float]:
+    """Yield the seconds since a stamp, never falling; one that is NaN stays.
+
+    A stamp that falls by most of a day is one without a date behind midnight.
+    """
+    passed = latest = 0.0
+    for stamp in stamps:
+        if isfinite(stamp):
+            apart = stamp - last
+            passed += apart + DAY if apart < -DAY / 2 else apart
+            latest, last = max(latest, passed), stamp
+            yield latest
+        else:
+            yield nan
+
+
 def stretches(case: Case, clock: JobClock) -> list[Stretch]:
     """Return the steps of the job in the order of attempts and lines.
 
-    Empty where the stamps of an attempt cannot be compared with those of the others.
+    Empty where an attempt has no stamps, or none that can be compared with those of the others.
     """
     by_attempt: dict[int, dict[tuple[str, int | None], list[tuple[Points, int, int]]]] = {}
     for points in step_counters(case.reading.points):
@@ -116,7 +130,7 @@ def stretches(case: Case, clock: JobClock) -> list[Stretch]:
     found: list[Stretch] = []
     for attempt in sorted(by_attempt):
         writers = by_attempt[attempt]
-        leader = min(writers, key=lambda one: (-_length(writers[one]), one[1] or 0, one[0]))
+        leader = min(writers, key=lambda one: (*_merit(writers[one]), one[1] or 0, one[0]))
         for points, begin, end in writers[leader]:
             times = clock.times(points, begin, end)
             if times is None:
@@ -125,23 +139,25 @@ def stretches(case: Case, clock: JobClock) -> list[Stretch]:
     return found
 
 
-def _length(parts: list[tuple[Points, int, int]]) -> int:
-    return sum(end - begin for _, begin, end in parts)
+def _merit(parts: list[tuple[Points, int, int]]) -> tuple[bool, int]:
+    """Return what writers are chosen by, least first: stamps, then steps."""
+    stamped = any(isfinite(one) for points, begin, end in parts for one in points.times[begin:end])
+    return not stamped, -sum(end - begin for _, begin, end in parts)
 
 
 def _parts(points: Points, attempts: Attempts) -> Iterator[tuple[int, int, int]]:
-    """Yield (attempt, first place, place behind the last) of the stamped points of a series."""
-    if not points.times or not (isfinite(points.times[0]) and isfinite(points.times[-1])):
-        return
+    """Yield (attempt, first place, place behind the last) of the points of each attempt."""
     starts = [bisect_left(points.lines, line) for line in attempts.starts.get(points.file, [])]
     for begin, end in pairwise([0, *starts, len(points.lines)]):
         if begin < end:
             yield attempts.at(points.file, points.lines[begin], points.attempt), begin, end
 
 
-def _stretches(points: Points, attempt: int, begin: int, times: list[float]) -> Iterator[Stretch]:
+def _stretches(
+    points: Points, attempt: int, begin: int, times: Sequence[float]
+) -> Iterator[Stretch]:
     end = begin + len(times)
-    steps, lines = list(points.steps[begin:end]), list(points.lines[begin:end])
+    steps, lines = points.steps[begin:end], points.lines[begin:end]
     if rising(steps, lt) and rising(times, le):
         if len(steps) > 1:
             yield Stretch(attempt, points.file, times, steps, lines)
@@ -160,7 +176,7 @@ def _stretches(points: Points, attempt: int, begin: int, times: list[float]) -> 
     yield from _made(attempt, points.file, times, steps, lines, kept)
 
 
-def _stride(steps: list[float]) -> float:
+def _stride(steps: Sequence[float]) -> float:
     places = evenly(range(1, len(steps)))
     rises = [rise for place in places if (rise := steps[place] - steps[place - 1]) > 0]
     return median(rises) if rises else 1.0
@@ -179,9 +195,9 @@ def evenly(values: Sequence[Any]) -> Sequence[Any]:
 def _made(
     attempt: int,
     file: str,
-    times: list[float],
-    steps: list[float],
-    lines: list[int],
+    times: Sequence[float],
+    steps: Sequence[float],
+    lines: Sequence[int],
     kept: list[int],
 ) -> Iterator[Stretch]:
     if len(kept) > 1:
