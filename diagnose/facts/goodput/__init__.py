@@ -10,7 +10,8 @@ from statistics import median
 
 from diagnose.facts.case import Case
 from diagnose.facts.goodput.account import PARTS, Save, Span, account
-from diagnose.facts.goodput.stretches import JobClock, Stretch, evenly, stretches
+from diagnose.facts.goodput.job_clock import JobClock
+from diagnose.facts.goodput.stretches import Stretch, evenly, stretches
 from diagnose.facts.progress import ENDS, SUCCESS
 from diagnose.model.event import Event, Nature
 from diagnose.model.report import Goodput

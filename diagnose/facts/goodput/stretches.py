@@ -1,19 +1,18 @@
 """The steps of a job as stretches of one writer each, on one clock."""
 
-from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
-from math import isfinite, nan
+from itertools import pairwise
+from math import isfinite
 from operator import le, lt
 from statistics import median
 from typing import Any
 
 from diagnose.facts.attempts import Attempts, step_counters
 from diagnose.facts.case import Case
-from diagnose.facts.clock import DAY, Clocks, Instant
-from diagnose.model.event import Clock, Event, Points
+from diagnose.facts.goodput.job_clock import JobClock, rising
+from diagnose.model.event import Event, Points
 
 SAMPLE = 10_000
 """Points that a usual value is taken of, at most."""
@@ -58,63 +57,6 @@ class Stretch:
         if event.file != self.file or not self.lines[0] <= event.line <= self.lines[-1]:
             return None
         return self.times[bisect_left(self.lines, event.line)]
-
-
-class JobClock:
-    """The clock of the job: seconds since the first moment it is asked for.
-
-    Args:
-        clocks: Of the input.
-        by_file: What the stamps of each file are measured against.
-    """
-
-    def __init__(self, clocks: Clocks, by_file: dict[str, Clock]) -> None:
-        self._clocks = clocks
-        self._by_file = by_file
-        self._origin: Instant | None = None
-
-    def of(self, event: Event) -> float | None:
-        """Return when an event was printed, None where that cannot be compared."""
-        return self._since(self._clocks.of(event))
-
-    def at(self, time: float | None, clock: Clock, *, host: str | None, file: str) -> float | None:
-        """Return a stamp on this clock, None where it cannot be compared."""
-        return self._since(self._clocks.instant(time, clock, host=host, file=file))
-
-    def times(self, points: Points, begin: int, end: int) -> Sequence[float] | None:
-        """Return the stamps of a series from one place to another, None if incomparable."""
-        clock = self._by_file.get(points.file, Clock.NONE)
-        stamps = points.times[begin:end]
-        known = next(filter(isfinite, stamps), None)
-        first = self.at(known, clock, host=points.host, file=points.file)
-        if known is None or first is None:
-            return None
-        if rising(stamps, le):
-            return array("d", (first - known + stamp for stamp in stamps))
-        return array("d", (first + passed for passed in _passed(stamps, known)))
-
-    def _since(self, instant: Instant | None) -> float | None:
-        if instant is None:
-            return None
-        self._origin = self._origin or instant
-        apart = self._clocks.difference(self._origin, instant)
-        return None if apart is None else apart[0]
-
-
-def _passed(stamps: Sequence[float], last: float) -> Iterator[float]:
-    """Yield the seconds since a stamp, never falling; one that is NaN stays.
-
-    A stamp that falls by most of a day is one without a date behind midnight.
-    """
-    passed = latest = 0.0
-    for stamp in stamps:
-        if isfinite(stamp):
-            apart = stamp - last
-            passed += apart + DAY if apart < -DAY / 2 else apart
-            latest, last = max(latest, passed), stamp
-            yield latest
-        else:
-            yield nan
 
 
 def stretches(case: Case, clock: JobClock) -> list[Stretch]:
@@ -180,11 +122,6 @@ def _stride(steps: Sequence[float]) -> float:
     places = evenly(range(1, len(steps)))
     rises = [rise for place in places if (rise := steps[place] - steps[place - 1]) > 0]
     return median(rises) if rises else 1.0
-
-
-def rising(values: Sequence[float], compare: Callable[[float, float], bool]) -> bool:
-    """Return whether each value and the next compare as asked; one that is NaN never does."""
-    return all(map(compare, values, islice(values, 1, None)))
 
 
 def evenly(values: Sequence[Any]) -> Sequence[Any]:
