@@ -21,6 +21,10 @@ FEWEST = 5
 DIGITS = 6
 """Significant digits of a value."""
 
+WARM_UP, LONG, PART = 50, 1.5, 4
+"""Points at the start that are left out at most, how many times the median makes them long, and the
+part of a series that they may be. The compilation of the first step would flatten all others."""
+
 STATISTIC = "series."
 """Beginning of the name of an event that a condition on a series makes; its metric follows."""
 
@@ -52,17 +56,19 @@ def curve_of(event: Event, series: Sequence[Points]) -> Curve | None:
     points = _behind(event, series)
     if points is None or len(points.values) < FEWEST:
         return None
-    finite = [value for value in points.values if math.isfinite(value)]
     place = _place(points, event.line)
+    begin = _warmed_up(points, place)
+    shown = points.values[begin:] if begin else points.values
+    finite = [value for value in shown if math.isfinite(value)]
     low, high = min(finite, default=None), max(finite, default=None)
-    values, mark = _stretches(points.values, place, low, high)
+    values, mark = _stretches(shown, None if place is None else place - begin, low, high)
     return Curve(
         metric=points.metric,
         unit=UNITS.get(points.metric),
         file=points.file,
         rank=points.rank,
         host=points.host,
-        first_step=whole(points.steps[0]),
+        first_step=whole(points.steps[begin]),
         last_step=whole(points.steps[-1]),
         low=_rounded(low),
         high=_rounded(high),
@@ -85,6 +91,16 @@ def _behind(event: Event, series: Sequence[Points]) -> Points | None:
 def _place(points: Points, line: int) -> int | None:
     place = bisect_left(points.lines, line)
     return place if place < len(points.lines) and points.lines[place] == line else None
+
+
+def _warmed_up(points: Points, place: int | None) -> int:
+    """Return the first point of a series of times behind the long ones at its start."""
+    if UNITS.get(points.metric) != "s":
+        return 0
+    values = points.values
+    bound = LONG * median(values[:: -(-len(values) // (STRETCHES * SAMPLE))])
+    most = min(WARM_UP, len(values) // PART, len(values) if place is None else place)
+    return next((begin for begin in range(most) if values[begin] <= bound), most)
 
 
 def _stretches(

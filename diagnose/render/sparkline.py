@@ -8,9 +8,14 @@ PLAIN = "_.-~=+*#"
 
 NOT_A_NUMBER = "x"
 
+LEAST_RANGE = 0.1
+"""Share of the middle value that the height of the bars spans at least, so that noise stays low."""
+
 
 def sparkline(values: Sequence[float | None], width: int, *, plain: bool = False) -> str:
     """Return the bars of values; one that is no number is an ``x``.
+
+    They do not begin at zero, but span a tenth of the value at least.
 
     >>> sparkline([1, 1, 2, None, 8], 80), sparkline([1, 1, 2, None, 8], 80, plain=True)
     ('▁▁▂x█', '__.x#')
@@ -24,7 +29,11 @@ def sparkline(values: Sequence[float | None], width: int, *, plain: bool = False
     known = sorted(value for value in values if value is not None)
     if not known:
         return NOT_A_NUMBER * min(len(values), width)
-    low, middle, high = known[0], known[len(known) // 2], known[-1]
+    middle = known[len(known) // 2]
+    low, span = known[0], known[-1] - known[0]
+    if span < LEAST_RANGE * abs(middle):
+        spare = LEAST_RANGE * abs(middle) - span
+        low, span = low - spare / 2, span + spare
     shares = -(-len(values) // width)
     drawn = []
     for place in range(0, len(values), shares):
@@ -33,6 +42,6 @@ def sparkline(values: Sequence[float | None], width: int, *, plain: bool = False
             drawn.append(NOT_A_NUMBER)
             continue
         value = max(part, key=lambda one: abs(one - middle))
-        level = (value - low) / (high - low) if high > low else 0.5
+        level = (value - low) / span if span else 0.5
         drawn.append(bars[min(int(level * len(bars)), len(bars) - 1)])
     return "".join(drawn)

@@ -91,6 +91,20 @@ def test_without_the_series_or_with_few_points_there_is_no_curve():
     assert curve_of(at(1), [points("loss", [1.0] * 4)]) is None
 
 
+def test_the_long_first_steps_of_a_series_of_times_are_left_out():
+    times = [90.0, 12.0, *[6.0] * 30]
+    curve = curve_of(at(20, "step_time"), [points("step_time", times)])
+    assert (curve.first_step, curve.high, curve.mark) == (3, 6.0, 17)
+    marked = curve_of(at(1, "step_time"), [points("step_time", times)])
+    assert (marked.first_step, marked.high, marked.mark) == (1, 90.0, 0)
+    assert curve_of(at(20), [points("loss", times)]).high == 90.0
+
+
+def test_no_more_than_a_quarter_is_left_out():
+    curve = curve_of(at(10, "step_time"), [points("step_time", [9.0] * 4 + [1.0] * 6)])
+    assert curve.first_step == 3
+
+
 def test_a_series_without_steps():
     curve = curve_of(at(3), [points("loss", [1.0, 1.0, 3.0, 1.0, 1.0], steps=[math.nan] * 5)])
     assert (curve.first_step, curve.last_step, curve.step, curve.mark) == (None, None, None, 2)

@@ -28,6 +28,11 @@ def test_bars_go_from_the_lowest_to_the_highest_value():
     assert sparkline([None, None], 80) == "xx"
 
 
+def test_noise_of_a_steady_value_is_drawn_low():
+    assert sparkline([100, 101, 100, 99, 100], 80) == "▅▅▅▄▅"
+    assert sparkline([100] * 3 + [105] * 3, 80) == "▃▃▃▆▆▆"
+
+
 def test_a_narrow_page_keeps_the_spike():
     values = [1.0] * 60
     values[33] = 9.0
