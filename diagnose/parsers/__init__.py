@@ -70,6 +70,7 @@ MODULES = (
     "tensorboard",
     "train_events",
     "run_marks",
+    "wandb_config",
     "work_durations",
     "checkpoint_messages",
     "checkpoint_manifest",

@@ -11,16 +11,22 @@ Printed by experiment trackers, frameworks and serving engines as they start::
 """
 
 from diagnose.model.event import Nature
-from diagnose.parsers.base import LineParser, Pattern
+from diagnose.parsers.base import Convert, LineParser, Pattern
 
 WANDB = "wandb sdk/wandb_run.py, 0.12 to 0.21"
 TITAN = "torchtitan train.py, 0.1 to main 2026"
 VLLM = "vLLM 0.2 to 0.19"
+TRAINER = "[titan] 2026-01-05 10:00:00,123 - root - INFO - Trainer is initialized with local batch size 2, global batch size 16, gradient accumulation steps 1, sequence length 8192, total steps 1000 (warmup 200)"
 COMMIT = r"[0-9a-f]{7,40}"
 
 
 def _mark(
-    name: str, regex: str, source: str, sample: str, literals: tuple[str, ...] = ()
+    name: str,
+    regex: str,
+    source: str,
+    sample: str,
+    literals: tuple[str, ...] = (),
+    value: Convert = str,
 ) -> Pattern:
     return Pattern(
         event="run.mark",
@@ -28,6 +34,7 @@ def _mark(
         nature=Nature.SETTING,
         source=source,
         sample=sample,
+        types={"value": value},
         constants={"name": name},
         literals=literals,
         fact=f"run.{name}",
@@ -70,6 +77,12 @@ PARSERS = (
             _mark("engine_version", r"vLLM API server version (?P<value>\S+)", VLLM, "INFO 01-05 10:00:00 [api_server.py:1043] vLLM API server version 0.8.5"),
             _mark("engine_version", r"LLM engine \(v(?P<value>[\w.+-]+)\) with config: ", VLLM,
                   "INFO 01-05 10:00:00 [core.py:58] Initializing a V1 LLM engine (v0.8.5) with config: model='/models/a-7b', speculative_config=None"),
+            *(
+                _mark(name, rf"\bTrainer is initialized with .*{words} (?P<value>\d+)", TITAN, TRAINER, value=int)
+                for name, words in {"micro_batch_size": "local batch size", "global_batch_size": "global batch size", "gradient_accumulation_steps": "gradient accumulation steps", "seq_length": "sequence length"}.items()
+            ),
+            _mark("model_version", r"[a-z_]\{[^}]{0,200}\bmodel_name=\"(?P<value>[^\"]{1,200})\"", "labels of metrics, vLLM and SGLang",
+                  'vllm:num_requests_running{engine="0",model_name="team/a-7b"} 3.0', ("model_name=",)),
             *(
                 _mark(RENAMED.get(name, name), rf"\b{name}\b[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?(?P<value>[\w.@:/+-]{{1,80}})", "labels of runs and of metrics", f"{name}: v3")
                 for name in STATED
