@@ -49,7 +49,7 @@ def _tensor(values: Values) -> list[Result]:
 
 
 def _bandwidth(values: Values) -> list[Result]:
-    positive(values, "ranks", "time", "nics")
+    positive(values, "ranks", "time", "nics", "nic_rate")
     ranks = given(values, "ranks")
     algorithm = given(values, "size") / given(values, "time")
     found = [Result("algorithm bandwidth", algorithm, Unit.RATE)]

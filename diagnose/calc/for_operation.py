@@ -25,7 +25,7 @@ def _mtbf(values: Values) -> list[Result]:
 
 
 def _checkpoint(values: Values) -> list[Result]:
-    positive(values, "interval", "mtbf", "bandwidth", "steps", "step_time", "each")
+    positive(values, "save", "interval", "mtbf", "bandwidth", "steps", "step_time", "each")
     save, mtbf = values["save"], given(values, "mtbf")
     found = []
     if values["parameters"] is not None:

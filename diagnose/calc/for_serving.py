@@ -6,7 +6,7 @@ from diagnose.calc.quantity import Unit
 
 
 def _kv_cache(values: Values) -> list[Result]:
-    positive(values, "length", "layers")
+    positive(values, "length", "layers", "heads", "head_size", "latent", "element")
     layers, element = given(values, "layers"), given(values, "element")
     if values["latent"] is not None:
         rope = values["rope"] or 0
@@ -35,7 +35,7 @@ def _kv_cache(values: Values) -> list[Result]:
 
 
 def _latency(values: Values) -> list[Result]:
-    positive(values, "tokens", "tpot", "concurrent")
+    positive(values, "tokens", "ttft", "tpot", "concurrent")
     tokens, concurrent = given(values, "tokens"), given(values, "concurrent")
     ttft, tpot = given(values, "ttft"), given(values, "tpot")
     whole = serving.request_time(ttft, tpot, tokens)

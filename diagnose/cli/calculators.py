@@ -53,7 +53,7 @@ def command(calculator: Calculator) -> click.Command:
     @list_format_option
     def run(style: str, **values: float | None) -> None:
         try:
-            results = calculator.compute(values)
+            results = calculator.results(values)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         echo(

@@ -138,6 +138,11 @@ def test_a_third_size_is_expected_from_the_fit_of_two():
         ("checkpoint --save 1s --mtbf 4h --steps 100", "--step-time is missing"),
         ("tensor-traffic --layers 2 --sequence 8 --hidden 8 --ranks 0", "--ranks must be above"),
         ("straggler --step-time 1s --ideal-time 0", "--ideal-time must be above zero"),
+        ("latency --ttft 0 --tpot 1s --tokens 1", "--ttft must be above zero"),
+        ("bandwidth --size 1 --time 1s --ranks 2 --nic-rate 0", "--nic-rate must be above zero"),
+        ("checkpoint --save 0 --mtbf 4h --interval 1h", "--save must be above zero"),
+        ("memory --parameters 1e300 --gradient-bytes 1e300", "these values have no result"),
+        ("flops --batch 1e300 --sequence 2 --layers 1 --hidden 1e300", "have no result"),
     ],
 )
 def test_what_is_missing_is_named(line, said):
