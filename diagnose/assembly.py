@@ -16,6 +16,7 @@ from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case
 from diagnose.facts.curves import curve_of, metric_of
 from diagnose.facts.goodput import goodput
+from diagnose.model.baseline import BaselineTable
 from diagnose.model.event import Event
 from diagnose.model.reading import Reading
 from diagnose.model.report import (
@@ -57,6 +58,7 @@ def assemble(
     *,
     version: str,
     lang: str,
+    baseline: BaselineTable | None = None,
 ) -> ReportData:
     """Return the report.
 
@@ -69,6 +71,7 @@ def assemble(
         playbooks: All that rules name.
         version: Of the program.
         lang: Language of playbook texts, ``en`` or ``zh``.
+        baseline: How the run compares with what is expected of it.
     """
     findings = [_finding(one, case, playbooks, lang) for one in judged]
     lines = {source.name: source.lines for source in reading.sources}
@@ -100,6 +103,7 @@ def assemble(
             truncated=[*reading.truncated, *_cut_short(outcomes)],
         ),
         goodput=goodput(case),
+        baseline=baseline,
     )
 
 

@@ -23,6 +23,7 @@ from diagnose.facts.pods import name_nodes
 from diagnose.facts.progress import Progress
 from diagnose.facts.victims import mark_victims
 from diagnose.facts.waiting import hung_watchdogs, mark_open_work, silent_ranks
+from diagnose.model.baseline import Baseline
 from diagnose.model.event import Clock, Event, Fact, Points
 from diagnose.model.reading import Reading
 
@@ -44,6 +45,7 @@ class Case:
         file_clocks: What the stamps of each file are measured against.
         progress: What shows that the job still worked.
         frames: Series as frames, by metric and kind of group, see ``frame.frame_of``.
+        baseline: What the run is held against, if it is.
     """
 
     reading: Reading
@@ -53,6 +55,7 @@ class Case:
     file_clocks: dict[str, Clock]
     progress: Progress
     frames: dict[tuple[str, str], "pl.DataFrame"] = field(default_factory=dict)
+    baseline: Baseline | None = None
 
     @property
     def events(self) -> list[Event]:
@@ -66,6 +69,12 @@ class Case:
     def named(self, name: str) -> list[Event]:
         """Return the events of one name, in the order of sources and lines."""
         return self._by_name.get(name, [])
+
+    def add(self, events: list[Event]) -> None:
+        """Add events that follow from the whole case; they come up in all later answers."""
+        insert(self.reading, events)
+        for answer in ("_by_name", "facts", "_facts_by_name", "_writers"):
+            self.__dict__.pop(answer, None)
 
     @cached_property
     def facts(self) -> list[Fact]:

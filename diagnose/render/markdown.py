@@ -16,6 +16,7 @@ from diagnose.render.blocks import (
     Prose,
     Sparkline,
     StageRow,
+    Table,
 )
 from diagnose.render.outline import outline
 from diagnose.render.sparkline import sparkline
@@ -79,6 +80,10 @@ def _draw(block: Block) -> Iterator[str]:
         case StageRow(_, state, checked, why, label=label):
             found = f"**{_escaped(state)}**, {_escaped(checked)}; {_escaped(why)}"
             yield f"- {_escaped(label)}{' ' * label.endswith(' ')}{found}"
+        case Table(head, rows):
+            for row in (head, ("---",) * len(head), *rows):
+                cells = (cell if cell == "---" else _escaped(cell) for cell in row)
+                yield f"| {' | '.join(cells)} |"
 
 
 def _strong(label: str) -> str:
