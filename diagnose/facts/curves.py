@@ -122,7 +122,7 @@ def _stretches(
             kept.append(None)
             continue
         shown = next((value for value in stretch if value in extremes), None)
-        extremes.discard(shown) if shown is not None else None
+        extremes -= {shown}
         sample = stretch[:: max(1, len(stretch) // SAMPLE)]
         kept.append(_rounded(median(sample) if shown is None else shown))
     return kept, mark

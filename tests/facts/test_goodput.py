@@ -218,13 +218,32 @@ def test_a_step_counter_that_goes_back_without_a_word():
     assert (found.lost_steps, found.lost_work) == (50, 50 * STEP)
 
 
-def test_clocks_that_lie_apart_never_make_more_than_the_whole():
-    # The host of the second attempt is ten minutes behind that of the first.
+def test_an_attempt_whose_clock_is_behind_counts_from_the_end_of_the_one_before():
     found = account(
         steps(1, 100, START, file="a.log", host="node-01"),
-        steps(101, 100, START, file="b.log", host="node-02", attempt=1),
+        steps(101, 100, START + 60, file="b.log", host="node-02", attempt=1),
+        sources=[source("a.log"), source("b.log", attempt=1)],
     )
-    assert found.goodput <= 1
+    assert (found.wall, found.productive, found.goodput) == (2 * 99 * STEP, 2 * 99 * STEP, 1.0)
+
+
+def test_logs_of_several_runs_give_no_account():
+    yesterday = steps(1001, 100, START - 86_400, file="old.log")
+    assert account(steps(1, 100, START, file="new.log"), yesterday) is None
+    mixed = at("job.several", 1, START, Nature.MEASUREMENT)
+    assert account(steps(1, 100, START), mixed) is None
+
+
+@given(lag=st.floats(-3000, 3000), resumed=st.integers(0, 150), hang=st.floats(0, 3000))
+def test_two_attempts_are_never_more_than_the_whole(lag, resumed, hang):
+    account(
+        steps(1, 100, START, file="a.log"),
+        steps(resumed + 1, 60, START + 99 * STEP + lag, file="b.log", attempt=1),
+        sources=[
+            source("a.log", START, START + 99 * STEP + hang),
+            source("b.log", attempt=1, last=START + 159 * STEP + lag + hang),
+        ],
+    )
 
 
 def test_stamps_without_a_day_go_on_behind_midnight():

@@ -27,7 +27,12 @@ NEAR = 0.5
 
 
 def goodput(case: Case) -> Goodput | None:
-    """Return where the time of a run went, None where stamps or steps are missing."""
+    """Return where the time of a run went.
+
+    None where stamps or steps are missing, and where the logs are of several runs.
+    """
+    if case.named("job.several"):
+        return None
     clock = JobClock(case.clocks, case.file_clocks)
     runs = stretches(case, clock)
     if sum(len(run.times) for run in runs) < FEWEST:
@@ -48,7 +53,7 @@ def goodput(case: Case) -> Goodput | None:
         spans, usual, _saves(case, clock, runs), begin, end, ends,
         finished=any(event.attempt == runs[-1].attempt for event in _ended(case)),
     )  # fmt: skip
-    wall = end - begin
+    wall = sum(spent.values())
     trained = spent["productive"]
     return Goodput(
         wall=round(wall, 3),

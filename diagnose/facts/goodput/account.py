@@ -53,6 +53,9 @@ def account(
 ) -> dict[str, float]:
     """Return the seconds of each part; together they are the time from begin to end.
 
+    Where a later attempt seems to overlap an earlier one, its clock is behind: it counts from the
+    end of that one, and the whole is longer than from begin to end.
+
     Args:
         spans: In order.
         usual: Seconds of a step.

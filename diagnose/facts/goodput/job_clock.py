@@ -43,6 +43,17 @@ class JobClock:
             return array("d", (first - known + stamp for stamp in stamps))
         return array("d", (first + passed for passed in _passed(stamps, known)))
 
+    def span(self, parts: Sequence[tuple[Points, int, int]]) -> tuple[float, float] | None:
+        """Return the first and the last stamp of parts of series, None without one."""
+        found = []
+        for points, begin, end in parts:
+            clock, stamps = self._by_file.get(points.file, Clock.NONE), points.times[begin:end]
+            for ends in (stamps, reversed(stamps)):
+                known = next(filter(isfinite, ends), None)
+                moment = self.at(known, clock, host=points.host, file=points.file)
+                found += [] if moment is None else [moment]
+        return (min(found), max(found)) if found else None
+
     def _since(self, instant: Instant | None) -> float | None:
         if instant is None:
             return None

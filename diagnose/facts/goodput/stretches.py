@@ -21,6 +21,13 @@ STRAGGLING = 2
 """Lines by which the steps of several writers in one file may lie apart."""
 
 
+Writer = tuple[str, int | None]
+"""File and rank."""
+
+Part = tuple[Points, int, int]
+"""Points of a series from one place to another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """Steps of one writer in one attempt, rising.
@@ -62,9 +69,10 @@ class Stretch:
 def stretches(case: Case, clock: JobClock) -> list[Stretch]:
     """Return the steps of the job in the order of attempts and lines.
 
-    Empty where an attempt has no stamps, or none that can be compared with those of the others.
+    Empty where an attempt has no stamps, or none that can be compared with those of the others, and
+    where its writers did not work at the same time: then they are parts, or other runs.
     """
-    by_attempt: dict[int, dict[tuple[str, int | None], list[tuple[Points, int, int]]]] = {}
+    by_attempt: dict[int, dict[Writer, list[Part]]] = {}
     for points in step_counters(case.reading.points):
         for attempt, begin, end in _parts(points, case.attempts):
             writers = by_attempt.setdefault(attempt, {})
@@ -73,6 +81,8 @@ def stretches(case: Case, clock: JobClock) -> list[Stretch]:
     for attempt in sorted(by_attempt):
         writers = by_attempt[attempt]
         leader = min(writers, key=lambda one: (*_merit(writers[one]), one[1] or 0, one[0]))
+        if not _together(writers, leader, clock):
+            return []
         for points, begin, end in writers[leader]:
             times = clock.times(points, begin, end)
             if times is None:
@@ -81,10 +91,20 @@ def stretches(case: Case, clock: JobClock) -> list[Stretch]:
     return found
 
 
-def _merit(parts: list[tuple[Points, int, int]]) -> tuple[bool, int]:
+def _merit(parts: list[Part]) -> tuple[bool, int]:
     """Return what writers are chosen by, least first: stamps, then steps."""
     stamped = any(isfinite(one) for points, begin, end in parts for one in points.times[begin:end])
     return not stamped, -sum(end - begin for _, begin, end in parts)
+
+
+def _together(writers: dict[Writer, list[Part]], leader: Writer, clock: JobClock) -> bool:
+    """Return whether all writers of an attempt worked while one of them did."""
+    spans = {writer: clock.span(parts) for writer, parts in writers.items()}
+    of_leader = spans[leader]
+    if of_leader is None:
+        return False
+    others = (span for span in spans.values() if span is not None)
+    return all(first <= of_leader[1] and of_leader[0] <= last for first, last in others)
 
 
 def _parts(points: Points, attempts: Attempts) -> Iterator[tuple[int, int, int]]:
