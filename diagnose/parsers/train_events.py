@@ -48,7 +48,7 @@ ARGUMENTS = frozenset({
     "overlap_param_gather", "manual_gc", "manual_gc_interval", "optimizer", "transformer_impl",
     "train_batch_size", "gradient_accumulation_steps", "gradient_clipping", "zero_enabled",
     "fp16_enabled", "bfloat16_enabled", "initial_dynamic_scale", "dp_world_size", "mp_world_size",
-    "zero_optimization_stage", "steps_per_print", "sparse_gradients_enabled",
+    "zero_optimization_stage", "steps_per_print", "sparse_gradients_enabled", "wandb_exp_name",
 })  # fmt: skip
 
 RENAMED = {
