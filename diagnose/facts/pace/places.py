@@ -3,7 +3,7 @@
 What the logs show happening counts before what the arguments announce.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -16,6 +16,8 @@ from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading
 
 SAVES = ("ckpt.save", "ckpt.save_start", "ckpt.save_end", "ckpt.save_scheduled")
+
+EVALUATIONS = ("train.eval_start", "train.eval_end")
 
 EVERY = {
     "save": ("save_interval",),
@@ -56,14 +58,16 @@ class Places:
 def places(reading: Reading, pace: Pace) -> list[Places]:
     """Return what is known to happen in a run."""
     settings = arguments(reading.events)
+    counters = _counters(reading.points)
     shown = {
-        "save": _saves(reading.events, reading.points),
+        "save": _happened(SAVES, reading.events, counters),
         "evaluation": [
-            step for points in reading.points if points.metric == "validation_loss"
-            for step in points.steps if step == step
+            *_happened(EVALUATIONS, reading.events, counters),
+            *_steps("validation_loss", reading.points, counters),
         ],
+        "garbage collection": _steps("gc_time", reading.points, counters),
         "epoch": [*pace.epochs, *_epochs(reading.points)],
-    }  # fmt: skip
+    }
     every = {
         kind: next((size for name in names if (size := whole(settings.get(name)))), None)
         for kind, names in EVERY.items()
@@ -88,15 +92,23 @@ def workers(reading: Reading) -> set[int]:
     return {number, 2 * number} if number and number > 1 else set()
 
 
-def _saves(events: Iterable[Event], series: Iterable[Points]) -> list[float]:
-    counters: dict[str, Points] = {}
+def _counters(series: Iterable[Points]) -> dict[str, Points]:
+    """Return the longest series of each file."""
+    found: dict[str, Points] = {}
     for points in series:
-        known = counters.get(points.file)
+        known = found.get(points.file)
         if known is None or len(points.lines) > len(known.lines):
-            counters[points.file] = points
+            found[points.file] = points
+    return found
+
+
+def _happened(
+    names: Collection[str], events: Iterable[Event], counters: Mapping[str, Points]
+) -> list[float]:
+    """Return the steps that some events name, else those before them in the file."""
     found: list[float] = []
     for event in events:
-        if event.name not in SAVES:
+        if event.name not in names:
             continue
         step = event.fields.get("step")
         if step is None and event.file in counters:
@@ -104,6 +116,19 @@ def _saves(events: Iterable[Event], series: Iterable[Points]) -> list[float]:
         if isinstance(step, int | float):
             found.append(float(step))
     return found
+
+
+def _steps(
+    metric: str, series: Iterable[Points], counters: Mapping[str, Points]
+) -> Iterator[float]:
+    """Yield the steps of a metric, of lines without a step those before them in the file."""
+    for points in series:
+        if points.metric != metric:
+            continue
+        for step, line in zip(points.steps, points.lines, strict=True):
+            before = step if step == step else step_before(counters[points.file], line)
+            if before is not None:
+                yield float(before)
 
 
 def _epochs(series: Iterable[Points]) -> list[float]:

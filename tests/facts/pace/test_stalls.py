@@ -61,6 +61,24 @@ def test_evaluations_are_told_from_saves():
     assert stall["matches"] == "evaluation"
 
 
+@pytest.mark.parametrize("stated", [True, False], ids=["with its step", "without a step"])
+def test_evaluations_that_print_no_loss(stated):
+    ran = [
+        event("train.eval_end", Nature.PROGRESS, line=place + 1, fields={"step": 99 + place} if stated else {})
+        for place in EVERY_50
+    ]  # fmt: skip
+    (stall,) = found(paused(EVERY_50), *ran)
+    assert (stall["matches"], stall["shown"]) == ("evaluation", True)
+
+
+def test_collections_that_the_log_shows():
+    times = points(
+        "gc_time", [0.3] * 6, steps=[float("nan")] * 6, lines=[at + 1 for at in EVERY_50]
+    )
+    (stall,) = found(stalled(EVERY_50), times)
+    assert (stall["matches"], stall["shown"]) == ("garbage collection", True)
+
+
 def test_saves_and_evaluations_of_their_own():
     evaluated = points("validation_loss", [2.1] * 3, steps=[175, 255, 335])
     stalls = found(paused([*EVERY_50, 76, 156, 236]), evaluated, argument("save_interval", 50))
