@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
 from diagnose.facts.losses import jumps, overflow_runs, repeated_jumps, resumes, scale_falls
+from diagnose.facts.losses.resume_state import State
+from diagnose.facts.losses.runs import Series, find_runs
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
@@ -29,6 +31,8 @@ def derive(
     yield from repeated_jumps.derive(
         [jump for jump in found if jump.name == "train.loss_jump"], clocks
     )
-    yield from resumes.resumes(reading, clocks, by_file)
+    runs, series = find_runs(reading, attempts), Series.of(reading)
+    state = State(series, reading.events)
+    yield from resumes.resumes(runs, series, state, clocks, by_file)
     yield from scale_falls.scale_falls(reading, attempts, by_file)
     yield from overflow_runs.falls(reading)
