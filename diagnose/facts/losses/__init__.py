@@ -4,13 +4,15 @@ from collections.abc import Iterator
 
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
-from diagnose.facts.losses import jumps, overflow_runs, repeated_jumps, resumes, scale_falls
+from diagnose.facts.losses import jumps, overflow_runs, repeated_jumps, resumes, scale_falls, skips
 from diagnose.facts.losses.resume_state import State
-from diagnose.facts.losses.runs import Series, find_runs
+from diagnose.facts.losses.runs import Series, find_runs, loads_by_file
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
-EVENTS = (*jumps.EVENTS, overflow_runs.FALL, *repeated_jumps.EVENTS, *resumes.EVENTS)
+EVENTS = (
+    *jumps.EVENTS, overflow_runs.FALL, *repeated_jumps.EVENTS, *resumes.EVENTS, skips.STREAK,
+)  # fmt: skip
 
 
 def derive(
@@ -31,8 +33,11 @@ def derive(
     yield from repeated_jumps.derive(
         [jump for jump in found if jump.name == "train.loss_jump"], clocks
     )
-    runs, series = find_runs(reading, attempts), Series.of(reading)
+    loads, series = loads_by_file(reading.events), Series.of(reading)
+    losses = [one for one in reading.points if one.metric == "loss"]
+    runs = find_runs(losses, loads, attempts)
     state = State(series, reading.events)
     yield from resumes.resumes(runs, series, state, clocks, by_file)
     yield from scale_falls.scale_falls(reading, attempts, by_file)
     yield from overflow_runs.falls(reading)
+    yield from skips.streaks(reading, attempts, loads, found, by_file)

@@ -1,4 +1,4 @@
-"""The runs of a job as its losses show them: stretches of steps that one process wrote.
+"""The runs of a job as its series show them: stretches of steps that one process wrote.
 
 A run ends where a checkpoint is loaded, another attempt begins, or the step counter goes back. A
 counter that goes back every few points belongs to several writers and shows no runs.
@@ -7,7 +7,7 @@ counter that goes back every few points belongs to several writers and shows no 
 import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -28,7 +28,7 @@ class Run:
     """A stretch of steps.
 
     Args:
-        points: The losses of its writer.
+        points: The series of its writer.
         begin: Place of its first point.
         end: Place behind its last point.
         above: Line behind which its records stand.
@@ -54,6 +54,12 @@ class Run:
     def last(self) -> float:
         """Its last step."""
         return self.points.steps[self.end - 1]
+
+    @property
+    def origin(self) -> float:
+        """The step behind which its program was started: 0 unless it is known to be a resume."""
+        resumed = self.load is not None or self.attempt > 0 or self.begin > 0
+        return self.first if resumed else 0.0
 
     @property
     def interval(self) -> float:
@@ -108,17 +114,30 @@ def writer(points: Points) -> Writer:
     return points.file, points.rank, points.host
 
 
-def find_runs(reading: Reading, attempts: Attempts) -> list[Run]:
-    """Return the runs that the losses of an input show, those of a file in order."""
-    loads: dict[str, list[Event]] = defaultdict(list)
-    for event in reading.events:
+def loads_by_file(events: Iterable[Event]) -> dict[str, list[Event]]:
+    """Return the loads of checkpoints that each file shows, in order."""
+    found: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
         if event.name in ("ckpt.load_start", "ckpt.load_end"):
-            loads[event.file].append(event)
+            found[event.file].append(event)
+    return {file: sorted(loads, key=lambda one: one.line) for file, loads in found.items()}
+
+
+def find_runs(
+    series: Iterable[Points], loads: Mapping[str, Sequence[Event]], attempts: Attempts
+) -> list[Run]:
+    """Return the runs that series show, those of each series in order.
+
+    Args:
+        series: Of one metric.
+        loads: By file.
+        attempts: Of the input.
+    """
     found: list[Run] = []
-    for points in reading.points:
-        if points.metric == "loss" and points.steps:
-            own = (one for one in loads[points.file] if one.rank in (None, points.rank))
-            found += _runs(points, attempts, sorted(own, key=lambda one: one.line))
+    for points in series:
+        if points.steps:
+            own = [one for one in loads.get(points.file, ()) if one.rank in (None, points.rank)]
+            found += _runs(points, attempts, own)
     return found
 
 
