@@ -4,7 +4,17 @@ from collections.abc import Iterator
 
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
-from diagnose.facts.losses import jumps, overflow_runs, repeated_jumps, resumes, scale_falls, skips
+from diagnose.facts.losses import (
+    jumps,
+    overflow_runs,
+    precursors,
+    repeated_jumps,
+    resumes,
+    rises,
+    scale_falls,
+    skips,
+    spike_clusters,
+)
 from diagnose.facts.losses.resume_state import State
 from diagnose.facts.losses.runs import Series, find_runs, loads_by_file
 from diagnose.model.event import Clock, Event
@@ -12,6 +22,7 @@ from diagnose.model.reading import Reading
 
 EVENTS = (
     *jumps.EVENTS, overflow_runs.FALL, *repeated_jumps.EVENTS, *resumes.EVENTS, skips.STREAK,
+    spike_clusters.NAME, rises.RISE,
 )  # fmt: skip
 
 
@@ -26,18 +37,20 @@ def derive(
         clocks: Of the input, repaired.
         by_file: What the stamps of each file are measured against.
     """
-    found = list(jumps.jumps(reading, attempts, by_file))
-    for jump in found:
-        jump.attempt = attempts.at(jump.file, jump.line, jump.attempt)
-    yield from found
-    yield from repeated_jumps.derive(
-        [jump for jump in found if jump.name == "train.loss_jump"], clocks
-    )
     loads, series = loads_by_file(reading.events), Series.of(reading)
-    losses = [one for one in reading.points if one.metric == "loss"]
-    runs = find_runs(losses, loads, attempts)
+    losses, norms = (
+        find_runs((one for one in reading.points if one.metric == metric), loads, attempts)
+        for metric in ("loss", "grad_norm")
+    )
+    found = list(jumps.loss_jumps(losses, by_file))
+    precursors.add(found, losses, series)
     state = State(series, reading.events)
-    yield from resumes.resumes(runs, series, state, clocks, by_file)
+    yield from found
+    yield from jumps.gradient_jumps(norms, by_file)
+    yield from repeated_jumps.derive(found, clocks)
+    yield from spike_clusters.clusters(found, series)
+    yield from rises.rises(losses, state.chance, by_file)
+    yield from resumes.resumes(losses, series, state, clocks, by_file)
     yield from scale_falls.scale_falls(reading, attempts, by_file)
     yield from overflow_runs.falls(reading)
     yield from skips.streaks(reading, attempts, loads, found, by_file)

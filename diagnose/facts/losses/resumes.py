@@ -90,9 +90,10 @@ def resumes(
         by_file: What the stamps of each file are measured against.
     """
     related: dict[int | str | None, list[Run]] = defaultdict(list)
-    for run in runs:
+    numbered = [run for run in runs if run.first == run.first and run.last == run.last]
+    for run in numbered:
         related[run.points.host if run.points.rank is None else run.points.rank].append(run)
-    for run in runs:
+    for run in numbered:
         near = related[run.points.host if run.points.rank is None else run.points.rank]
         earlier = [one for one in near if _precedes(one, run, clocks, by_file)]
         if not earlier:

@@ -142,8 +142,6 @@ def find_runs(
 
 
 def _runs(points: Points, attempts: Attempts, loads: Sequence[Event]) -> list[Run]:
-    if any(step != step for step in points.steps):
-        return []
     load_lines = [one.line for one in loads]
     marks = sorted({*load_lines, *attempts.starts.get(points.file, ())})
     marked = {bisect_left(points.lines, line) for line in marks} - {0, len(points.lines)}
