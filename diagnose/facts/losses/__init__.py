@@ -9,20 +9,22 @@ from diagnose.facts.losses import (
     overflow_runs,
     precursors,
     repeated_jumps,
+    repeats,
     resumes,
     rises,
+    same_ranks,
     scale_falls,
     skips,
     spike_clusters,
 )
 from diagnose.facts.losses.resume_state import State
-from diagnose.facts.losses.runs import Series, find_runs, loads_by_file
+from diagnose.facts.losses.runs import Series, find_runs, loads_by_file, of_few_writers
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
 EVENTS = (
     *jumps.EVENTS, overflow_runs.FALL, *repeated_jumps.EVENTS, *resumes.EVENTS, skips.STREAK,
-    spike_clusters.NAME, rises.RISE,
+    spike_clusters.NAME, rises.RISE, *repeats.EVENTS, same_ranks.NAME,
 )  # fmt: skip
 
 
@@ -49,8 +51,11 @@ def derive(
     yield from jumps.gradient_jumps(norms, by_file)
     yield from repeated_jumps.derive(found, clocks)
     yield from spike_clusters.clusters(found, series)
-    yield from rises.rises(losses, state.chance, by_file)
-    yield from resumes.resumes(losses, series, state, clocks, by_file)
+    few = of_few_writers(losses)
+    yield from rises.rises(few, state.chance, by_file)
+    yield from repeats.repeats(few, series, by_file)
+    yield from same_ranks.same_ranks((run.points for run in losses), by_file)
+    yield from resumes.resumes(few, series, state, clocks, by_file)
     yield from scale_falls.scale_falls(reading, attempts, by_file)
     yield from overflow_runs.falls(reading)
     yield from skips.streaks(reading, attempts, loads, found, by_file)

@@ -19,6 +19,9 @@ from diagnose.model.reading import Reading
 FEWEST = 5
 """Points of a run that nothing but its step numbers tells from another."""
 
+RANKS = 8
+"""Ranks whose losses are looked at closely."""
+
 Writer = tuple[str, int | None, str | None]
 """File, rank and host."""
 
@@ -139,6 +142,13 @@ def find_runs(
             own = [one for one in loads.get(points.file, ()) if one.rank in (None, points.rank)]
             found += _runs(points, attempts, own)
     return found
+
+
+def of_few_writers(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs of the first ranks: those of one job print losses of one course."""
+    ranks = sorted({run.points.rank for run in runs if run.points.rank is not None})
+    few = {None, *ranks[:RANKS]}
+    return [run for run in runs if run.points.rank in few]
 
 
 def _runs(points: Points, attempts: Attempts, loads: Sequence[Event]) -> list[Run]:
