@@ -33,10 +33,11 @@ UNNUMBERED = 3
 HISTORY = 100
 """Points before one against which it is judged."""
 
-LONG = 20
-"""Points from which on the noise of a series is known."""
+FEW, LONG = 5, 20
+"""Points from which on the differences of neighbours tell the noise of a series, and from which on
+they tell it well."""
 
-NOISY = 0.25
+NOISY = 0.1
 """Share of the level from which on noise makes single points leap; then the next must agree."""
 
 AFTER = 3
@@ -66,7 +67,7 @@ class Limits:
     score: float
 
 
-SHORT_LOSS = Limits(ratio=1.25, clear=2.0, least=0.3, score=0.0)
+SHORT_LOSS = Limits(ratio=1.25, clear=2.0, least=0.3, score=6.0)
 LOSS = Limits(ratio=1.1, clear=1.25, least=0.2, score=6.0)
 GRADIENT = Limits(ratio=10.0, clear=10.0, least=0.0, score=8.0)
 
@@ -130,9 +131,9 @@ def _candidates(values: Sequence[float], ratio: float) -> Iterator[int]:
 def _level(run: Sequence[Point], place: int) -> tuple[float, float]:
     values = [point.value for point in run[max(0, place - HISTORY) : place]]
     level, noise = level_and_noise(values)
+    if place >= FEW:
+        noise = SIGMA * median(abs(two - one) for one, two in pairwise(values)) / math.sqrt(2)
     if place >= LONG:
-        steps = [abs(two - one) for one, two in pairwise(values)]
-        noise = SIGMA * median(steps) / math.sqrt(2)
         # Behind a step of the curve the last points are its level, not the median of all.
         level = median(values[-LONG:])
     return level, max(noise, 0.005 * level)
@@ -162,7 +163,7 @@ def _jump(
 ) -> tuple[dict[str, Value], int]:
     """Return the fields of a jump, and the place where it has ended."""
     point, after = run[place], run[place + 1 :]
-    bound = level + max(3 * noise, 0.1 * level if place < LONG else 0.2 * (point.value - level))
+    bound = level + max(3 * noise, (0.1 if place < LONG else 0.05) * level)
     back = next((at for at, one in enumerate(after) if one.value <= bound), None)
     recovered = back is not None if back is not None or len(after) >= AFTER else None
     end = len(run) if back is None else place + 1 + back

@@ -82,7 +82,7 @@ class State:
         return next((points[0] for points in found if points), None)
 
     def _after(self, metric: str, run: Run) -> list[Point]:
-        return self._series.beside(run, metric, run.first, math.inf, -NEAR)
+        return self._series.beside(run, metric, -math.inf, math.inf, -NEAR)
 
     def _norm(self, run: Run, earlier: Sequence[Run]) -> dict[str, Value]:
         before = [point.value for point in self._before("grad_norm", run, earlier)]
@@ -103,7 +103,7 @@ class State:
             return fields
         now, again = after[0], self._again("learning_rate", after[0].step, earlier)
         low, high = (again.value, again.value) if again else _due(before, now.step)
-        due = min(max(now.value, low), high)
+        due = float(f"{min(max(now.value, low), high):.6g}")
         rises = len(after) > 3 and after[-1].value > 1.01 * now.value
         rose = len(before) > 3 and before[-1].value > before[0].value
         return {
@@ -111,7 +111,7 @@ class State:
             "rate_after": now.value,
             "rate_due": due,
             "rate_exact": again is not None,
-            "rate_change": now.value / due - 1 if due else None,
+            "rate_change": round(now.value / due - 1, 5) if due else None,
             "rate_warms": rises and not rose,
         }
 

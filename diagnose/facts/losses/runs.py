@@ -159,13 +159,22 @@ def _runs(points: Points, attempts: Attempts, loads: Sequence[Event]) -> list[Ru
     cuts = [0, *sorted(marked | _lasting(backward, marked, len(points.steps))), len(points.steps)]
     found = []
     for begin, end in pairwise(cuts):
-        above = points.lines[begin - 1] if begin else 0
-        below = points.lines[end] if end < len(points.lines) else math.inf
+        last = points.lines[begin - 1] if begin else 0
+        above = _mark(marks, last, points.lines[begin]) or last
+        below = math.inf
+        if end < len(points.lines):
+            below = _mark(marks, points.lines[end - 1], points.lines[end]) or points.lines[end]
         place = bisect_left(load_lines, points.lines[begin]) - 1
-        load = loads[place] if place >= 0 and load_lines[place] > above else None
+        load = loads[place] if place >= 0 and load_lines[place] > last else None
         attempt = attempts.at(points.file, points.lines[begin], points.attempt)
         found.append(Run(points, begin, end, above, below, attempt, load))
     return found
+
+
+def _mark(marks: Sequence[int], above: int, below: int) -> int | None:
+    """Return the first mark of a new run between two lines."""
+    place = bisect_right(marks, above)
+    return marks[place] if place < len(marks) and marks[place] < below else None
 
 
 def _lasting(backward: Iterable[int], marked: set[int], count: int) -> set[int]:
