@@ -7,7 +7,7 @@ difference takes into account that losses next to each other resemble each other
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from diagnose.facts.statistics import SIGMA
@@ -40,6 +40,8 @@ class Discontinuity:
         noise: Standard deviation of a single point.
         error: Standard error of the difference.
         points: Points on either side.
+        bend: How much steeper the curve rises behind the step than before it, in standard errors,
+            by as many points as there are; negative where it falls faster.
     """
 
     before: float
@@ -47,6 +49,7 @@ class Discontinuity:
     noise: float
     error: float
     points: int
+    bend: float
 
     @property
     def change(self) -> float:
@@ -63,8 +66,8 @@ def discontinuity(before: Pairs, after: Pairs) -> Discontinuity | None:
     """Return the clearest difference of level at the first step behind.
 
     Args:
-        before: Steps and values that lead to it, in order.
-        after: Steps and values from it on, in order.
+        before: Steps and values that lead to it, each step later than the one before.
+        after: Steps and values from it on, likewise.
 
     Returns:
         None where there are fewer than five points on a side, or the level is zero.
@@ -74,7 +77,9 @@ def discontinuity(before: Pairs, after: Pairs) -> Discontinuity | None:
         count = min(window, len(before), len(after))
         if count >= FEWEST and (one := _at(before[-count:], after[:count])):
             found.append(one)
-    return max(found, key=lambda one: abs(one.score), default=None)
+    if not found:
+        return None
+    return replace(max(found, key=lambda one: abs(one.score)), bend=found[-1].bend)
 
 
 def _at(before: Pairs, after: Pairs) -> Discontinuity | None:
@@ -88,15 +93,17 @@ def _at(before: Pairs, after: Pairs) -> Discontinuity | None:
     both = sum(one * one for one in rest)
     carried = sum(a * b for line in (early, late) for a, b in zip(line.rest, line.rest[1:], strict=False))
     carry = min(MOST_CARRY, max(LEAST_CARRY, carried / both if both else 0.0))
-    error = noise * math.sqrt((early.leverage + late.leverage) * (1 + carry) / (1 - carry))
-    return Discontinuity(early.level, late.level, noise, error, len(before))
+    unit = noise * math.sqrt((1 + carry) / (1 - carry))
+    error = unit * math.sqrt(early.leverage + late.leverage)
+    bend = (late.slope - early.slope) / (unit * math.sqrt(early.looseness + late.looseness))
+    return Discontinuity(early.level, late.level, noise, error, len(before), bend)
 
 
 class _Line:
     """A least-squares line, without the points far from it.
 
-    ``level`` is its value at 0, ``leverage`` the variance of that in units of the noise, ``rest``
-    what it leaves of each point.
+    ``level`` is its value at 0, ``leverage`` and ``looseness`` are the variances of that and of
+    ``slope`` in units of the noise, ``rest`` is what it leaves of each point.
     """
 
     def __init__(self, pairs: Pairs) -> None:
@@ -109,7 +116,7 @@ class _Line:
     def _fit(self, pairs: Pairs) -> None:
         middle, mean = fmean(x for x, _ in pairs), fmean(y for _, y in pairs)
         along = sum((x - middle) ** 2 for x, _ in pairs)
-        slope = sum((x - middle) * (y - mean) for x, y in pairs) / along if along else 0.0
+        self.slope = slope = sum((x - middle) * (y - mean) for x, y in pairs) / along
         self.level = mean - slope * middle
-        self.leverage = 1 / len(pairs) + (middle**2 / along if along else 0.0)
+        self.leverage, self.looseness = 1 / len(pairs) + middle**2 / along, 1 / along
         self.rest = [y - mean - slope * (x - middle) for x, y in pairs]

@@ -30,8 +30,8 @@ from diagnose.model.event import Event, Value
 NEAR = 50
 """Points before, and steps behind, that are looked at."""
 
-FIRST = 10
-"""Points of the gradient norm at the start of a run."""
+VERY_FIRST, FIRST = 3, 10
+"""Points of the loss, and of the gradient norm, at the start of a run."""
 
 VOCABULARIES = ("padded_vocab_size", "vocab_size")
 
@@ -53,7 +53,7 @@ class State:
             run: The run that goes on.
             earlier: Those before it, the latest last.
         """
-        now = median(run.points.values[run.begin : min(run.end, run.begin + FIRST)])
+        now = median(run.points.values[run.begin : min(run.end, run.begin + VERY_FIRST)])
         start = _start(earlier)
         return {
             **self._norm(run, earlier),

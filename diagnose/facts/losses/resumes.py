@@ -13,8 +13,9 @@
 
 ``train.resume``
     ``change`` is the difference of the levels as a share, ``score`` the same in standard errors.
-    ``remaining`` is the share of it that is left at the end of the run (``steps_after``), ``back``
-    the steps until the level before was reached again. What ``resume_state`` adds stands beside.
+    ``bend`` is how much faster the loss rises than before, in standard errors: negative where the
+    difference decays. ``remaining`` is the share of it by which the end of the run
+    (``steps_after``) lies above the level before, ``back`` the steps until that was reached again. What ``resume_state`` adds stands beside.
     A step up behind a level that was lower is ``step_up``, a share, at ``step_up_at``.
 
 A run is resumed where a checkpoint was loaded, where the job was started again, or where the steps
@@ -131,6 +132,7 @@ def _moment(run: Run, at: int, clocks: Clocks, by_file: dict[str, Clock]):
 
 def _resumed(run: Run, earlier: list[Run], series: Series) -> Resumed:
     after = series.beside(run, "loss", run.first, math.inf, -COMPARED)
+    after = list({point.step: point for point in after}.values())
     latest: dict[float, tuple[Point, str]] = {}
     for one in sorted(earlier, key=lambda each: (each.attempt, each.above)):
         early = series.beside(one, "loss", -math.inf, run.first - 0.5, COMPARED)
@@ -189,6 +191,7 @@ def _level(resumed: Resumed, state: State, by_file: dict[str, Clock]) -> Iterato
         "change": found.change,
         "score": found.score,
         "points": found.points,
+        "bend": found.bend,
         "last": run.points.values[run.end - 1],
         "steps_after": int(run.last - run.first),
         **_course(run, found),
