@@ -13,9 +13,10 @@ Of a rank that ran out of memory ``gpu_memory`` says this.
 import math
 from collections import defaultdict
 from collections.abc import Iterator
+from statistics import median
 
 from diagnose.facts.gpu_memory import GROWING, MOST_POINTS, line
-from diagnose.facts.points import derived_event, points_of
+from diagnose.facts.points import Point, derived_event
 from diagnose.model.event import Clock, Event, Points, Value
 from diagnose.model.reading import Reading
 
@@ -23,6 +24,9 @@ EVENTS = ("train.memory_growth",)
 
 FEWEST_POINTS = 50
 """Points that show a slow leak."""
+
+LEAST = 0.005
+"""Growth from the second to the last quarter, as a share, that is worth a look."""
 
 SETTLING = 0.1
 """Share of the points at the start in which memory may do anything."""
@@ -50,12 +54,20 @@ def growths(reading: Reading, by_file: dict[str, Clock]) -> Iterator[Event]:
 
 
 def _growth(points: Points, capacity: float | None, by_file: dict[str, Clock]) -> Iterator[Event]:
-    known = [one for one in points_of(points) if math.isfinite(one.value)][-MOST_POINTS:]
-    known = known[int(SETTLING * len(known)) :]
-    numbered = all(b.step > a.step for a, b in zip(known, known[1:], strict=False))
-    pairs = [
-        (one.step if numbered else float(place), one.value) for place, one in enumerate(known)
+    count = len(points.values)
+    quarter = count // 4
+    if median(points.values[-quarter:]) <= (1 + LEAST) * median(
+        points.values[quarter : 2 * quarter]
+    ):
+        return
+    begin = max(int(SETTLING * count), count - MOST_POINTS)
+    known = [
+        Point(points.steps[at], points.times[at], points.values[at], points.lines[at])
+        for at in range(begin, count)
+        if math.isfinite(points.values[at])
     ]
+    numbered = all(b.step > a.step for a, b in zip(known, known[1:], strict=False))
+    pairs = [(one.step if numbered else float(place), one.value) for place, one in enumerate(known)]
     if len(pairs) < FEWEST_POINTS // 2:
         return
     slope, fit = line(pairs)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
 from diagnose.facts.losses import (
+    first_nans,
     jumps,
     overflow_runs,
     precursors,
@@ -25,6 +26,7 @@ from diagnose.model.reading import Reading
 EVENTS = (
     *jumps.EVENTS, overflow_runs.FALL, *repeated_jumps.EVENTS, *resumes.EVENTS, skips.STREAK,
     spike_clusters.NAME, rises.RISE, *repeats.EVENTS, same_ranks.NAME,
+    first_nans.NAME,
 )  # fmt: skip
 
 
@@ -56,6 +58,7 @@ def derive(
     yield from repeats.repeats(few, series, by_file)
     yield from same_ranks.same_ranks((run.points for run in losses), by_file)
     yield from resumes.resumes(few, series, state, clocks, by_file)
+    yield from first_nans.first_nans(reading.events)
     yield from scale_falls.scale_falls(reading, attempts, by_file)
     yield from overflow_runs.falls(reading)
     yield from skips.streaks(reading, attempts, loads, found, by_file)

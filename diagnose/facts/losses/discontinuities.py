@@ -91,7 +91,9 @@ def _at(before: Pairs, after: Pairs) -> Discontinuity | None:
     degrees = max(1, len(rest) - 4)
     noise = max(math.sqrt(sum(one * one for one in rest) / degrees), LEAST_NOISE * abs(early.level))
     both = sum(one * one for one in rest)
-    carried = sum(a * b for line in (early, late) for a, b in zip(line.rest, line.rest[1:], strict=False))
+    carried = sum(
+        a * b for line in (early, late) for a, b in zip(line.rest, line.rest[1:], strict=False)
+    )
     carry = min(MOST_CARRY, max(LEAST_CARRY, carried / both if both else 0.0))
     unit = noise * math.sqrt((1 + carry) / (1 - carry))
     error = unit * math.sqrt(early.leverage + late.leverage)
@@ -109,7 +111,9 @@ class _Line:
     def __init__(self, pairs: Pairs) -> None:
         self._fit(pairs)
         spread = SIGMA * median(abs(one) for one in self.rest)
-        near = [pair for pair, one in zip(pairs, self.rest, strict=True) if abs(one) <= FAR * spread]
+        near = [
+            pair for pair, one in zip(pairs, self.rest, strict=True) if abs(one) <= FAR * spread
+        ]
         if FEWEST <= len(near) < len(pairs) and len(pairs) - len(near) <= len(pairs) / 5:
             self._fit(near)
 

@@ -67,6 +67,14 @@ class Limits:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The finite values of a run, and the steps they belong to (NaN where unknown)."""
+
+    values: list[float]
+    steps: list[float]
+
+
 SHORT_LOSS = Limits(ratio=1.25, clear=2.0, least=0.3, score=6.0)
 LOSS = Limits(ratio=1.1, clear=1.25, least=0.2, score=6.0)
 GRADIENT = Limits(ratio=10.0, clear=10.0, least=0.0, score=8.0)
@@ -83,36 +91,35 @@ def gradient_jumps(runs: Iterable[Run], by_file: dict[str, Clock]) -> Iterator[E
 
 
 def _jumps(
-    runs: Iterable[Run], name: str, short: Limits, long: Limits, most: int, by_file: dict[str, Clock]
+    runs: Iterable[Run],
+    name: str,
+    short: Limits,
+    long: Limits,
+    most: int,
+    by_file: dict[str, Clock],
 ) -> Iterator[Event]:
     for run in runs:
-        part = run.points.values[run.begin : run.end]
-        values = [value for value in part if math.isfinite(value) and value > 0]
-        candidates = list(_candidates(values, long.ratio))
-        if not candidates:
-            continue
-        finite = [one for one in _points(run) if math.isfinite(one.value) and one.value > 0]
+        points, part = run.points, run.points.values[run.begin : run.end]
+        places = [at for at, one in enumerate(part, run.begin) if one > 0 and one != math.inf]
+        values = [points.values[at] for at in places]
+        course = Course(values, [points.steps[at] for at in places])
         until = found = 0
-        for place in candidates:
+        for place in _candidates(values, long.ratio):
             if place < until:
                 continue
             limits = long if place >= LONG else short
-            level, noise = _level(finite, place)
-            if not _is_jump(finite, place, level, noise, limits):
+            level, noise = _level(values, place)
+            if not _is_jump(course, place, level, noise, limits):
                 continue
-            fields, until = _jump(finite, place, level, noise)
-            event = derived_event(run.points, finite[place], name, fields, by_file)
+            fields, until = _jump(course, place, level, noise)
+            at = places[place]
+            point = Point(points.steps[at], points.times[at], points.values[at], points.lines[at])
+            event = derived_event(points, point, name, fields, by_file)
             event.attempt = run.attempt
             yield event
             found += 1
             if found == most:
                 break
-
-
-def _points(run: Run) -> Iterator[Point]:
-    points, part = run.points, slice(run.begin, run.end)
-    columns = points.steps[part], points.times[part], points.values[part], points.lines[part]
-    return (Point(*row) for row in zip(*columns, strict=True))
 
 
 def _candidates(values: Sequence[float], ratio: float) -> Iterator[int]:
@@ -125,61 +132,59 @@ def _candidates(values: Sequence[float], ratio: float) -> Iterator[int]:
         before = middle
         if max(block) <= bound:
             continue
-        yield from (place for place, value in enumerate(block, begin) if value > bound and place >= 2)
+        yield from (
+            place for place, value in enumerate(block, begin) if value > bound and place >= 2
+        )
 
 
-def _level(run: Sequence[Point], place: int) -> tuple[float, float]:
-    values = [point.value for point in run[max(0, place - HISTORY) : place]]
-    level, noise = level_and_noise(values)
+def _level(values: Sequence[float], place: int) -> tuple[float, float]:
+    history = values[max(0, place - HISTORY) : place]
+    level, noise = level_and_noise(history)
     if place >= FEW:
-        noise = SIGMA * median(abs(two - one) for one, two in pairwise(values)) / math.sqrt(2)
+        noise = SIGMA * median(abs(two - one) for one, two in pairwise(history)) / math.sqrt(2)
     if place >= LONG:
         # Behind a step of the curve the last points are its level, not the median of all.
-        level = median(values[-LONG:])
+        level = median(history[-LONG:])
     return level, max(noise, 0.005 * level)
 
 
-def _is_jump(
-    run: Sequence[Point], place: int, level: float, noise: float, limits: Limits
-) -> bool:
-    point = run[place]
-    if point.step < WARM_UP:
+def _is_jump(course: Course, place: int, level: float, noise: float, limits: Limits) -> bool:
+    value, step, values = course.values[place], course.steps[place], course.values
+    if step < WARM_UP:
         return False
-    if point.step != point.step and (place < UNNUMBERED or run[0].value > 1.5 * level):
+    if step != step and (place < UNNUMBERED or values[0] > 1.5 * level):
         return False  # the head of a run falls steeply
-    rise = point.value - level
-    if point.value < limits.ratio * level or rise < max(limits.least, limits.score * noise):
+    rise = value - level
+    if value < limits.ratio * level or rise < max(limits.least, limits.score * noise):
         return False
-    if point.value - max(one.value for one in run[max(0, place - AFTER) : place]) < rise / 2:
+    if value - max(values[max(0, place - AFTER) : place]) < rise / 2:
         return False  # a climb, see ``rises``
-    if point.value >= limits.clear * level and noise < NOISY * level:
+    if value >= limits.clear * level and noise < NOISY * level:
         return True
-    following = run[place + 1 : place + 1 + AFTER]
-    return len(following) >= 1 and min(one.value for one in following) >= level + rise / 2
+    following = values[place + 1 : place + 1 + AFTER]
+    return len(following) >= 1 and min(following) >= level + rise / 2
 
 
-def _jump(
-    run: Sequence[Point], place: int, level: float, noise: float
-) -> tuple[dict[str, Value], int]:
+def _jump(course: Course, place: int, level: float, noise: float) -> tuple[dict[str, Value], int]:
     """Return the fields of a jump, and the place where it has ended."""
-    point, after = run[place], run[place + 1 :]
+    values, steps = course.values, course.steps
     bound = level + max(3 * noise, (0.1 if place < LONG else 0.05) * level)
-    back = next((at for at, one in enumerate(after) if one.value <= bound), None)
-    recovered = back is not None if back is not None or len(after) >= AFTER else None
-    end = len(run) if back is None else place + 1 + back
+    behind = range(place + 1, len(values))
+    back = next((at for at in behind if values[at] <= bound), None)
+    end = len(values) if back is None else back
     fields: dict[str, Value] = {
-        "step": whole(point.step),
+        "step": whole(steps[place]),
         "before": level,
-        "after": point.value,
-        "ratio": point.value / level,
-        "peak": max(one.value for one in run[place:end]),
-        "last": run[-1].value,
-        "last_step": whole(run[-1].step),
-        "recovered": recovered,
-        "recovered_step": None if back is None else whole(after[back].step),
-        "recovered_steps": None if back is None else whole(after[back].step - point.step),
+        "after": values[place],
+        "ratio": values[place] / level,
+        "peak": max(values[place:end]),
+        "last": values[-1],
+        "last_step": whole(steps[-1]),
+        "recovered": back is not None if back is not None or len(behind) >= AFTER else None,
+        "recovered_step": None if back is None else whole(steps[back]),
+        "recovered_steps": None if back is None else whole(steps[back] - steps[place]),
         "points_above": end - place,
         "points_before": place,
-        "points_after": len(after),
+        "points_after": len(behind),
     }
     return fields, end

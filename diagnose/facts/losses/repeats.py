@@ -81,7 +81,9 @@ def _all(series: Series, run: Run, metric: str) -> list[Point]:
 
 def _borders(epochs: Sequence[Point]) -> list[float]:
     """Return the steps at which epochs begin."""
-    return [two.step for one, two in pairwise(epochs) if math.floor(two.value) > math.floor(one.value)]
+    return [
+        two.step for one, two in pairwise(epochs) if math.floor(two.value) > math.floor(one.value)
+    ]
 
 
 def _off_epoch(lag: float, borders: Sequence[float]) -> float | None:
@@ -133,7 +135,10 @@ def _alike(points: Sequence[Point], borders: Sequence[float]) -> Found:
     # The sides of the trend as the bits of one number: all lags cost less than one correlation.
     count, sides = len(rest), int("".join("1" if one > 0 else "0" for one in rest), 2)
     agreeing, lag = max(
-        (1 - ((sides ^ (sides >> lag)) & ((1 << (count - lag)) - 1)).bit_count() / (count - lag), lag)
+        (
+            1 - ((sides ^ (sides >> lag)) & ((1 << (count - lag)) - 1)).bit_count() / (count - lag),
+            lag,
+        )
         for lag in range(LEAST_LAG, count - OVERLAP + 1)
     )
     if agreeing < AGREEING:

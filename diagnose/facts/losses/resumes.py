@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
 
-from diagnose.facts.clock import Clocks
+from diagnose.facts.clock import Clocks, Instant
 from diagnose.facts.losses.discontinuities import Discontinuity, discontinuity
 from diagnose.facts.losses.resume_state import State
 from diagnose.facts.losses.runs import FEWEST, Run, Series
@@ -113,7 +113,9 @@ def _precedes(one: Run, run: Run, clocks: Clocks, by_file: dict[str, Clock]) -> 
         return False  # a start from scratch
     if here.file == there.file:
         return one.end <= run.begin
-    begin, end = (_moment(each, at, clocks, by_file) for each, at in ((run, run.begin), (one, one.end - 1)))
+    begin, end = (
+        _moment(each, at, clocks, by_file) for each, at in ((run, run.begin), (one, one.end - 1))
+    )
     if run.load is not None and (loaded := clocks.of(run.load)) is not None:
         begin = loaded
     if begin is not None and end is not None and begin.domain.family == end.domain.family:
@@ -124,7 +126,7 @@ def _precedes(one: Run, run: Run, clocks: Clocks, by_file: dict[str, Clock]) -> 
     return one.last < run.first <= one.last + 2 * max(one.interval, run.interval)
 
 
-def _moment(run: Run, at: int, clocks: Clocks, by_file: dict[str, Clock]):
+def _moment(run: Run, at: int, clocks: Clocks, by_file: dict[str, Clock]) -> Instant | None:
     points = run.points
     clock = by_file.get(points.file, Clock.NONE)
     return clocks.instant(points.times[at], clock, host=points.host, file=points.file)
@@ -132,14 +134,19 @@ def _moment(run: Run, at: int, clocks: Clocks, by_file: dict[str, Clock]):
 
 def _resumed(run: Run, earlier: list[Run], series: Series) -> Resumed:
     after = series.beside(run, "loss", run.first, math.inf, -COMPARED)
-    after = list({point.step: point for point in after}.values())
+    # Megatron prints 0 where all steps of a line were skipped.
+    after = list({point.step: point for point in after if point.value}.values())
     latest: dict[float, tuple[Point, str]] = {}
     for one in sorted(earlier, key=lambda each: (each.attempt, each.above)):
         early = series.beside(one, "loss", -math.inf, run.first - 0.5, COMPARED)
-        again = series.beside(one, "loss", run.first, after[-1].step if after else run.first, -COMPARED)
-        latest |= {point.step: (point, one.points.file) for point in (*early, *again)}
+        again = series.beside(
+            one, "loss", run.first, after[-1].step if after else run.first, -COMPARED
+        )
+        latest |= {
+            point.step: (point, one.points.file) for point in (*early, *again) if point.value
+        }
     before = [latest[step][0] for step in sorted(latest) if step < run.first][-COMPARED:]
-    again = {step: pair for step, pair in latest.items() if step >= run.first and pair[0].value}
+    again = {step: pair for step, pair in latest.items() if step >= run.first}
     return Resumed(run, earlier, before, again, after)
 
 
@@ -205,7 +212,12 @@ def _course(run: Run, found: Discontinuity) -> dict[str, Value]:
     values = run.points.values[run.begin : run.end]
     steps = run.points.steps[run.begin : run.end]
     moved = found.after - found.before
-    fields: dict[str, Value] = {"remaining": None, "back": None, "step_up": None, "step_up_at": None}
+    fields: dict[str, Value] = {
+        "remaining": None,
+        "back": None,
+        "step_up": None,
+        "step_up_at": None,
+    }
     if len(values) >= 2 * LATE:
         late = median(values[-LATE:])
         fields["remaining"] = (late - found.before) / moved if moved else None
@@ -222,7 +234,8 @@ def _course(run: Run, found: Discontinuity) -> dict[str, Value]:
 def _step_up(values: Sequence[float], steps: Sequence[float], level: float) -> dict[str, Value]:
     """Return the largest rise of the level from one stretch of points to the next."""
     stretches = [
-        (place, median(values[place : place + LATE])) for place in range(0, len(values) - LATE + 1, LATE // 2)
+        (place, median(values[place : place + LATE]))
+        for place in range(0, len(values) - LATE + 1, LATE // 2)
     ]
     rises = [
         ((late - early) / level, place)

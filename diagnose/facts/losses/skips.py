@@ -171,9 +171,7 @@ def _of_counter(run: Run) -> list[Skip]:
     ]
 
 
-def _messages(
-    events: Iterable[Event], counters: Mapping[Key, Points]
-) -> dict[Key, list[Skip]]:
+def _messages(events: Iterable[Event], counters: Mapping[Key, Points]) -> dict[Key, list[Skip]]:
     found: dict[Key, dict[tuple[Value, ...], Skip]] = defaultdict(dict)
     for event in events:
         counter = counters.get((event.file, event.attempt))
@@ -233,6 +231,8 @@ def _after_jump(file: str, step: float, jumps: Sequence[Event]) -> int | None:
     found = [
         int(step - at)
         for one in jumps
-        if one.file == file and isinstance(at := one.fields.get("step"), int) and 0 <= step - at <= JUMPED
+        if one.file == file
+        and isinstance(at := one.fields.get("step"), int)
+        and 0 <= step - at <= JUMPED
     ]
     return min(found, default=None)

@@ -39,7 +39,11 @@ def clusters(jumps: Sequence[Event], series: Series) -> Iterator[Event]:
         if len(found) < FEWEST or rates is None or not rates.values:
             continue
         peak = max(rates.values)
-        high = {step for step, rate in zip(rates.steps, rates.values, strict=True) if rate >= HIGH * peak}
+        high = {
+            step
+            for step, rate in zip(rates.steps, rates.values, strict=True)
+            if rate >= HIGH * peak
+        }
         steps = sorted(int(str(one.fields["step"])) for one in found)
         share, count = len(high) / len(set(rates.steps)), sum(step in high for step in steps)
         last = found[-1]
