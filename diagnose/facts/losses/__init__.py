@@ -8,6 +8,7 @@ from diagnose.facts.losses import (
     first_nans,
     jumps,
     overflow_runs,
+    overflow_streaks,
     precursors,
     repeated_jumps,
     repeats,
@@ -15,7 +16,6 @@ from diagnose.facts.losses import (
     rises,
     same_ranks,
     scale_falls,
-    skips,
     spike_clusters,
 )
 from diagnose.facts.losses.resume_state import State
@@ -24,9 +24,8 @@ from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
 EVENTS = (
-    *jumps.EVENTS, overflow_runs.FALL, *repeated_jumps.EVENTS, *resumes.EVENTS, skips.STREAK,
-    spike_clusters.NAME, rises.RISE, *repeats.EVENTS, same_ranks.NAME,
-    first_nans.NAME,
+    *jumps.EVENTS, *repeated_jumps.EVENTS, *repeats.EVENTS, *resumes.EVENTS, overflow_runs.FALL,
+    overflow_streaks.STREAK, spike_clusters.NAME, rises.RISE, same_ranks.NAME, first_nans.NAME,
 )  # fmt: skip
 
 
@@ -61,4 +60,4 @@ def derive(
     yield from first_nans.first_nans(reading.events)
     yield from scale_falls.scale_falls(reading, attempts, by_file)
     yield from overflow_runs.falls(reading)
-    yield from skips.streaks(reading, attempts, loads, found, by_file)
+    yield from overflow_streaks.streaks(reading, attempts, loads, found, by_file)

@@ -4,6 +4,7 @@
     ``ranks`` had it at ``step``, the first of ``others`` other ranks ``ahead`` steps later.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
@@ -19,16 +20,16 @@ def first_nans(events: Iterable[Event]) -> Iterator[Event]:
     """Yield, for each start of the job, the ranks that came first."""
     by_attempt: dict[int, dict[int, Event]] = defaultdict(dict)
     for event in events:
-        if event.name == "train.nan_loss" and event.rank is not None and _step(event) is not None:
-            first = by_attempt[event.attempt].setdefault(event.rank, event)
-            if (_step(event) or 0) < (_step(first) or 0):
+        if event.name == "train.nan_loss" and event.rank is not None and "step" in event.fields:
+            known = by_attempt[event.attempt].setdefault(event.rank, event)
+            if _step(event) < _step(known):
                 by_attempt[event.attempt][event.rank] = event
     for found in by_attempt.values():
-        steps = {rank: _step(event) or 0 for rank, event in found.items()}
+        steps = {rank: _step(event) for rank, event in found.items()}
         first = min(steps.values())
         ranks = sorted(rank for rank, step in steps.items() if step == first)
         later = [step for step in steps.values() if step > first]
-        if not later or len(ranks) > SHARE * len(steps):
+        if not later or len(ranks) > SHARE * len(steps) or not math.isfinite(max(later)):
             continue
         event = found[ranks[0]]
         yield Event(
@@ -36,11 +37,12 @@ def first_nans(events: Iterable[Event]) -> Iterator[Event]:
             end_line=event.end_line, text=event.text, time=event.time, clock=event.clock,
             rank=event.rank, host=event.host, attempt=event.attempt,
             fields={
-                "step": first, "ranks": [*ranks], "others": len(later), "ahead": min(later) - first,
+                "step": int(first), "ranks": [*ranks], "others": len(later),
+                "ahead": int(min(later) - first),
             },
         )  # fmt: skip
 
 
-def _step(event: Event) -> int | None:
+def _step(event: Event) -> float:
     step = event.fields.get("step")
-    return step if isinstance(step, int) else None
+    return step if isinstance(step, int) else math.inf

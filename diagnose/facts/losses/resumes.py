@@ -15,35 +15,28 @@
     ``change`` is the difference of the levels as a share, ``score`` the same in standard errors.
     ``bend`` is how much faster the loss rises than before, in standard errors: negative where the
     difference decays. ``remaining`` is the share of it by which the end of the run
-    (``steps_after``) lies above the level before, ``back`` the steps until that was reached again. What ``resume_state`` adds stands beside.
-    A step up behind a level that was lower is ``step_up``, a share, at ``step_up_at``.
+    (``steps_after``) lies above the level before, ``back`` the steps until that was reached
+    again. A step up behind a level that was lower is ``step_up``, a share, at ``step_up_at``.
 
 A run is resumed where a checkpoint was loaded, where the job was started again, or where the steps
 of one file go on in another; it need not say so.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
 
-from diagnose.facts.clock import Clocks, Instant
+from diagnose.facts.clock import Clocks
+from diagnose.facts.losses.continuations import COMPARED, Resumed, continuations
 from diagnose.facts.losses.discontinuities import Discontinuity, discontinuity
 from diagnose.facts.losses.resume_state import State
 from diagnose.facts.losses.runs import FEWEST, Run, Series
-from diagnose.facts.points import Point, derived_event
+from diagnose.facts.points import derived_event
 from diagnose.facts.statistics import SIGMA
 from diagnose.model.event import Clock, Event, Value
 
 EVENTS = ("train.replay", "train.resume")
-
-RUNS_APART = 10.0
-"""Seconds by which a step must lie before a load to belong to an earlier run."""
-
-COMPARED = 100
-"""Points on either side, and replayed steps, that are compared."""
 
 LATE, NEAR_LEVEL = 20, 10
 """Points that make the level at the end of a run, and those of a level on the way."""
@@ -53,25 +46,6 @@ INDEPENDENT = 0.6745 * math.sqrt(2)
 
 SAME_DIGITS = 1e-4
 """Share by which two losses that are equal to four digits may differ."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """A run and what came before it.
-
-    Args:
-        run: The run that goes on.
-        earlier: The runs before it, the latest last.
-        before: Losses of the steps before its first, of all of them.
-        again: Losses that the steps it did again had the first time, with their files.
-        after: Its own losses, at most as many as are compared.
-    """
-
-    run: Run
-    earlier: list[Run]
-    before: list[Point]
-    again: dict[float, tuple[Point, str]]
-    after: list[Point]
 
 
 def resumes(
@@ -84,70 +58,15 @@ def resumes(
     """Yield how each resumed run compares with the run before it.
 
     Args:
-        runs: Of the input.
+        runs: Of the losses of the input.
         series: Of the input.
         state: What else is compared.
         clocks: Of the input.
         by_file: What the stamps of each file are measured against.
     """
-    related: dict[int | str | None, list[Run]] = defaultdict(list)
-    numbered = [run for run in runs if run.first == run.first and run.last == run.last]
-    for run in numbered:
-        related[run.points.host if run.points.rank is None else run.points.rank].append(run)
-    for run in numbered:
-        near = related[run.points.host if run.points.rank is None else run.points.rank]
-        earlier = [one for one in near if _precedes(one, run, clocks, by_file)]
-        if not earlier:
-            continue
-        resumed = _resumed(run, earlier, series)
+    for resumed in continuations(runs, series, clocks, by_file):
         yield from _replay(resumed, by_file)
         yield from _level(resumed, state, by_file)
-
-
-def _precedes(one: Run, run: Run, clocks: Clocks, by_file: dict[str, Clock]) -> bool:
-    """Return whether a run is one that another was resumed from."""
-    here, there = run.points, one.points
-    if one is run:
-        return False
-    if run.load is None and one.first >= run.first:
-        return False  # a start from scratch
-    if here.file == there.file:
-        return one.end <= run.begin
-    begin, end = (
-        _moment(each, at, clocks, by_file) for each, at in ((run, run.begin), (one, one.end - 1))
-    )
-    if run.load is not None and (loaded := clocks.of(run.load)) is not None:
-        begin = loaded
-    if begin is not None and end is not None and begin.domain.family == end.domain.family:
-        # As printed: two runs that reach the same step look like two clocks of one moment.
-        return begin.seconds - end.seconds > RUNS_APART
-    if run.load is not None or run.attempt > one.attempt:
-        return one.attempt < run.attempt or one.first < run.first
-    return one.last < run.first <= one.last + 2 * max(one.interval, run.interval)
-
-
-def _moment(run: Run, at: int, clocks: Clocks, by_file: dict[str, Clock]) -> Instant | None:
-    points = run.points
-    clock = by_file.get(points.file, Clock.NONE)
-    return clocks.instant(points.times[at], clock, host=points.host, file=points.file)
-
-
-def _resumed(run: Run, earlier: list[Run], series: Series) -> Resumed:
-    after = series.beside(run, "loss", run.first, math.inf, -COMPARED)
-    # Megatron prints 0 where all steps of a line were skipped.
-    after = list({point.step: point for point in after if point.value}.values())
-    latest: dict[float, tuple[Point, str]] = {}
-    for one in sorted(earlier, key=lambda each: (each.attempt, each.above)):
-        early = series.beside(one, "loss", -math.inf, run.first - 0.5, COMPARED)
-        again = series.beside(
-            one, "loss", run.first, after[-1].step if after else run.first, -COMPARED
-        )
-        latest |= {
-            point.step: (point, one.points.file) for point in (*early, *again) if point.value
-        }
-    before = [latest[step][0] for step in sorted(latest) if step < run.first][-COMPARED:]
-    again = {step: pair for step, pair in latest.items() if step >= run.first}
-    return Resumed(run, earlier, before, again, after)
 
 
 def _replay(resumed: Resumed, by_file: dict[str, Clock]) -> Iterator[Event]:
@@ -177,7 +96,7 @@ def _replay(resumed: Resumed, by_file: dict[str, Clock]) -> Iterator[Event]:
 
 
 def _noise(values: Sequence[float]) -> float | None:
-    """Return the standard deviation of a series about its trend as a share, None for a short one."""
+    """Return the standard deviation about the trend as a share, None for a short series."""
     if len(values) < 2 * FEWEST:
         return None
     steps = [abs(two - one) / abs(one) for one, two in pairwise(values) if one]

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from diagnose.facts.points import Point, derived_event
-from diagnose.model.event import Clock, Event, Points
+from diagnose.model.event import Clock, Event, Points, Value
 
 NAME = "train.ranks_same_loss"
 
@@ -46,5 +46,5 @@ def same_ranks(losses: Iterable[Points], by_file: dict[str, Clock]) -> Iterator[
             ranks = sorted(group)
             points = group[ranks[0]]
             point = Point(points.steps[0], points.times[0], points.values[0], points.lines[0])
-            fields = {"ranks": [*ranks], "others": alone, "points": COMPARED}
+            fields: dict[str, Value] = {"ranks": [*ranks], "others": alone, "points": COMPARED}
             yield derived_event(points, point, NAME, fields, by_file)
