@@ -95,6 +95,7 @@ MODULES = (
 
 
 FAMILIES = {
+    "baseline": "baseline to compare with",
     "bench": "benchmarks of communication",
     "c10d": "PyTorch distributed errors",
     "ckpt": "checkpoint messages",
