@@ -90,7 +90,7 @@ def _growth(points: Points, capacity: float | None, by_file: dict[str, Clock]) -
         "level": first.value,
         "steady": late / early if early > 0 else None,
         "capacity": capacity,
-        "full_at": int(last.step + room) if numbered and room is not None else None,
+        "full_at": round(last.step + room) if numbered and room is not None else None,
         "left": room * seconds if room is not None and math.isfinite(seconds) else None,
     }
     yield derived_event(points, last, EVENTS[0], fields, by_file)

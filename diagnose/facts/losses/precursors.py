@@ -12,10 +12,11 @@
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from diagnose.facts.losses.runs import Run, Series
+from diagnose.facts.losses.runs import Run, Series, Writer, writer
 from diagnose.facts.points import Point
 from diagnose.model.event import Event
 
@@ -40,27 +41,23 @@ def add(jumps: Iterable[Event], runs: Sequence[Run], series: Series) -> None:
         runs: Of its losses.
         series: Of the input.
     """
+    by_writer: dict[Writer, list[Run]] = defaultdict(list)
+    for run in runs:
+        by_writer[writer(run.points)].append(run)
     for jump in jumps:
         jump.fields |= {
             "norm_known": False, "norm_lead": None, "norm_ratio": None, "norm_level": None,
             "skips_before": None,
         }  # fmt: skip
         step = jump.fields.get("step")
-        run = next((one for one in runs if _holds(one, jump)), None)
+        own = by_writer[jump.file, jump.rank, jump.host]
+        run = next((one for one in own if one.above < jump.line < one.below), None)
         if run is None or not isinstance(step, int):
             continue
         _add_norm(jump, step, series.beside(run, "grad_norm", -math.inf, step - 0.5, LEVEL + AHEAD))
         skipped = series.beside(run, "skipped_steps", step - AHEAD, step - 0.5, AHEAD)
         if skipped:
             jump.fields["skips_before"] = int(sum(one.value for one in skipped))
-
-
-def _holds(run: Run, jump: Event) -> bool:
-    points = run.points
-    return (
-        (points.file, points.rank, points.host) == (jump.file, jump.rank, jump.host)
-        and run.above < jump.line < run.below
-    )  # fmt: skip
 
 
 def _add_norm(jump: Event, step: int, norms: Sequence[Point]) -> None:

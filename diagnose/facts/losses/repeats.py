@@ -33,8 +33,12 @@ MOST, MOST_CORRELATED = 20_000, 4_000
 TREND = 25
 """Points on either side that make the trend from which a loss is measured."""
 
-LEAST_LAG, OVERLAP = 50, 200
-"""Points of the shortest lag, since tasks in turn repeat at short ones, and of the comparison."""
+SMOOTHED, LEAST_LAG, OVERLAP = 5, 50, 200
+"""Points up to which means over steps resemble each other; of the shortest lag, since tasks in turn
+repeat at short ones; and of the comparison."""
+
+UNEVEN, LEAST_NOISE = 0.15, 0.001
+"""Share of points by which the two sides of the trend may differ, and least noise as a share."""
 
 AGREEING = 0.66
 """Share of points on the same side of the trend from which on a correlation is computed: 0.6 gives
@@ -109,7 +113,8 @@ def _equal(points: Sequence[Point], borders: Sequence[float]) -> Found:
         equal = FEWEST_EQUAL
         while place + equal < len(values) and values[place + equal] == values[known + equal]:
             equal += 1
-        if equal > length:
+        periodic = place - known < LEAST_LAG and equal >= 2 * (place - known)
+        if equal > length and not periodic:
             length, first, at = equal, known, place
         place += equal
     if not length:
@@ -132,16 +137,19 @@ def _alike(points: Sequence[Point], borders: Sequence[float]) -> Found:
     if len(points) < OVERLAP + LEAST_LAG:
         return None
     rest = _about_trend([point.value for point in points])
+    above = sum(one > 0 for one in rest) / len(rest)
+    level = median(abs(point.value) for point in points)
+    if abs(above - 0.5) > UNEVEN or median(map(abs, rest)) < LEAST_NOISE * level:
+        return None  # a curve without noise resembles itself
     # The sides of the trend as the bits of one number: all lags cost less than one correlation.
     count, sides = len(rest), int("".join("1" if one > 0 else "0" for one in rest), 2)
-    agreeing, lag = max(
-        (
-            1 - ((sides ^ (sides >> lag)) & ((1 << (count - lag)) - 1)).bit_count() / (count - lag),
-            lag,
-        )
-        for lag in range(LEAST_LAG, count - OVERLAP + 1)
-    )
-    if agreeing < AGREEING:
+
+    def agreeing(lag: int) -> float:
+        differ = (sides ^ (sides >> lag)) & ((1 << (count - lag)) - 1)
+        return 1 - differ.bit_count() / (count - lag)
+
+    lag = max(range(LEAST_LAG, count - OVERLAP + 1), key=agreeing)
+    if agreeing(lag) < AGREEING or max(map(agreeing, range(SMOOTHED, LEAST_LAG))) >= AGREEING:
         return None
     apart = points[lag].step - points[0].step
     fields: dict[str, Value] = {
