@@ -42,8 +42,8 @@ def add(jumps: Iterable[Event], runs: Sequence[Run], series: Series) -> None:
         series: Of the input.
     """
     by_writer: dict[Writer, list[Run]] = defaultdict(list)
-    for run in runs:
-        by_writer[writer(run.points)].append(run)
+    for one in runs:
+        by_writer[writer(one.points)].append(one)
     for jump in jumps:
         jump.fields |= {
             "norm_known": False, "norm_lead": None, "norm_ratio": None, "norm_level": None,
@@ -51,7 +51,7 @@ def add(jumps: Iterable[Event], runs: Sequence[Run], series: Series) -> None:
         }  # fmt: skip
         step = jump.fields.get("step")
         own = by_writer[jump.file, jump.rank, jump.host]
-        run = next((one for one in own if one.above < jump.line < one.below), None)
+        run = next((it for it in own if it.above < jump.line < it.below), None)
         if run is None or not isinstance(step, int):
             continue
         _add_norm(jump, step, series.beside(run, "grad_norm", -math.inf, step - 0.5, LEVEL + AHEAD))
