@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from diagnose.facts import collectives, gpu_memory
+from diagnose.facts import collectives, gpu_memory, stragglers
 from diagnose.facts.aftermath import mark_aftermath
 from diagnose.facts.attempts import Attempts, find_attempts
 from diagnose.facts.belonging import relate_to_job
@@ -208,6 +208,7 @@ def build(reading: Reading) -> Case:
     job.ends = log_ends(reading, clocks, by_file, job.host_of)
     relate_to_job(reading, job, clocks)
     relate_host_ends(reading, job, clocks, by_file)
+    insert(reading, list(stragglers.derive(reading, job, attempts, by_file)))
     insert(reading, list(stuck_inits(reading.events, job)))
     insert(reading, list(hung_watchdogs(reading.events, job)))
     insert(reading, list(silent_ranks(reading, job, clocks)))

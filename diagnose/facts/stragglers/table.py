@@ -1,0 +1,176 @@
+"""What each rank did in each step: its own work, and its wait for the others.
+
+Own work is computing and waiting for data; where only the wait is logged it is the rest of the
+step. A maximum over ranks that one of them prints is not its own time and is left out.
+"""
+
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diagnose.facts.attempts import Attempts
+from diagnose.model.event import Points
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PHASES = ("compute_time", "data_time", "comm_time", "step_time")
+
+MOST_STEPS = 2000
+"""Steps that are looked at; of more, every n-th."""
+
+WARM_UP = 5
+"""First steps of an attempt that do not count, if they are not more than a quarter of it."""
+
+COMPLETE = 0.75
+"""Share of the ranks that must have logged a step for it to count."""
+
+FEWEST_STEPS = 5
+"""Steps below which nobody is compared."""
+
+STEP = ["attempt", "at"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One row a rank and step.
+
+    Args:
+        cells: Columns ``rank``, ``attempt``, ``at`` (the step, else the position), ``own``,
+            ``compute``, ``data``, ``wait``, ``whole`` (seconds, null where unknown), ``base``
+            (what an excess is a share of), ``file`` and ``line``.
+        steps: How many there are.
+        ranks: In order.
+        by_data: Only the wait for data is known of the own work.
+    """
+
+    cells: "pl.DataFrame"
+    steps: int
+    ranks: list[int]
+    by_data: bool
+
+
+def own_series(series: Iterable[Points]) -> list[Points]:
+    """Return the times of steps that a rank states of itself."""
+    series = [one for one in series if one.metric in PHASES or one.metric == "compute_time_min"]
+    over_ranks = {(one.file, one.rank) for one in series if one.metric == "compute_time_min"}
+    return [
+        one
+        for one in series
+        if one.metric in PHASES
+        and one.rank is not None
+        and not ((one.file, one.rank) in over_ranks and one.metric != "step_time")
+    ]
+
+
+def read(series: Iterable[Points], attempts: Attempts) -> Table | None:
+    """Return what the ranks did, None where fewer than two of them say it.
+
+    Args:
+        series: As of ``own_series``.
+        attempts: Of the input.
+    """
+    series = list(series)
+    known = _ranks_by_metric(series)
+    ranks = known["compute_time"] | (known["comm_time"] & known["step_time"])
+    by_data = len(ranks) < 2
+    if by_data:
+        ranks = known["data_time"] & known["step_time"]
+    if len(ranks) < 2:
+        return None
+    cells = _complete(_own(_joined(series, attempts), by_data=by_data))
+    steps = cells.select(STEP).n_unique()
+    found = sorted(cells["rank"].unique().to_list())
+    if steps < FEWEST_STEPS or len(found) < 2:
+        return None
+    return Table(cells, steps, found, by_data)
+
+
+def _ranks_by_metric(series: Iterable[Points]) -> Mapping[str, set[int]]:
+    found: dict[str, set[int]] = {metric: set() for metric in PHASES}
+    for points in series:
+        if points.rank is not None and len(points.values) >= FEWEST_STEPS:
+            found[points.metric].add(points.rank)
+    return found
+
+
+def _joined(series: list[Points], attempts: Attempts) -> "pl.DataFrame":
+    """Return the points with one column a metric."""
+    import polars as pl
+
+    every = max(1, -(-max(len(points.values) for points in series) // MOST_STEPS))
+    parts = [_frame(points, attempts, every) for points in series]
+    metrics = [
+        pl.col("value").filter(pl.col("metric") == metric).last().alias(metric) for metric in PHASES
+    ]
+    return (
+        pl.concat(parts)
+        .filter(pl.col("value").is_finite())
+        .group_by("rank", *STEP)
+        .agg(*metrics, pl.col("file", "line").first())
+    )
+
+
+def _frame(points: Points, attempts: Attempts, every: int) -> "pl.DataFrame":
+    import polars as pl
+
+    count = len(points.values)
+    columns: dict[str, Any] = {
+        "at": points.steps,
+        "value": points.values,
+        "line": points.lines,
+    }
+    frame = pl.DataFrame(
+        {name: _series(name, column) for name, column in columns.items()}
+    ).with_columns(
+        rank=pl.lit(points.rank, pl.Int64),
+        metric=pl.lit(points.metric),
+        file=pl.lit(points.file),
+        attempt=pl.Series(_attempts(points, attempts), dtype=pl.Int64)
+        if points.file in attempts.starts
+        else pl.lit(attempts.at(points.file, 0, points.attempt), pl.Int64),
+        at=pl.col("at").fill_nan(None).fill_null(pl.int_range(count).cast(pl.Float64)),
+    )
+    return frame if every == 1 else frame.filter(pl.col("at") % every == 0)
+
+
+def _series(name: str, column: "array[float] | array[int]") -> "pl.Series":
+    import polars as pl
+
+    return pl.Series(name, column, dtype=pl.Int64 if column.typecode == "q" else pl.Float64)
+
+
+def _attempts(points: Points, attempts: Attempts) -> list[int]:
+    return [attempts.at(points.file, line, points.attempt) for line in points.lines]
+
+
+def _own(frame: "pl.DataFrame", *, by_data: bool) -> "pl.DataFrame":
+    """Add own work, wait, and what an excess is a share of."""
+    import polars as pl
+
+    whole, data = pl.col("step_time"), pl.col("data_time")
+    rest = whole - pl.col("comm_time") - data.fill_null(0.0)
+    compute = pl.coalesce("compute_time", rest)
+    own = data if by_data else compute + data.fill_null(0.0)
+    return (
+        frame.with_columns(
+            own=own, compute=compute, data=data, wait=pl.col("comm_time"), whole=whole
+        )
+        .filter(pl.col("own") >= 0)
+        .with_columns(base=pl.col("whole" if by_data else "own"))
+        .drop(PHASES)
+        .drop_nulls("base")
+    )
+
+
+def _complete(frame: "pl.DataFrame") -> "pl.DataFrame":
+    """Leave out warm-up and steps that too few ranks have logged."""
+    import polars as pl
+
+    most = frame["rank"].n_unique()
+    frame = frame.filter(pl.len().over(STEP) >= COMPLETE * most).filter(pl.len().over(STEP) > 1)
+    steps = frame.select(STEP).unique().sort(STEP)
+    nth, count = pl.int_range(pl.len()).over("attempt"), pl.len().over("attempt")
+    kept = steps.filter((nth >= WARM_UP) | (nth >= count // 4))
+    return frame.join(kept, on=STEP).sort(*STEP, "rank")
