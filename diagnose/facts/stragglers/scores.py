@@ -124,7 +124,7 @@ def stand_out(cells: "pl.DataFrame", limit: float) -> list[Score]:
     import polars as pl
 
     slow = pl.col("excess") > limit
-    median_wait = pl.col("wait").quantile(0.5, "lower").over(STEP)
+    median_wait = pl.col("wait").quantile(0.5, "higher").over(STEP)
     data, compute = (
         pl.col(name) - pl.col(name).quantile(0.5, "lower").over(STEP)
         for name in ("data", "compute")

@@ -95,7 +95,7 @@ class Teller:
             "score": 1 + median(one.excess for one in own),
             "gain": gain * (1 - 1 / unit.stages),
             "ranks": [*unit.ranks],
-            "host": unit.host,
+            "only_host": unit.host,
             **self._common,
         }
         return self._event(EVENTS[1], fields, (own[0].file, own[0].line))
@@ -109,7 +109,7 @@ class Teller:
             "score": 1 + found.excess,
             "gain": max(0.0, found.excess - found.mean) * self._own_share(),
             "ranks": [*found.ranks],
-            "host": None,
+            "only_host": None,
             **self._common,
         }
         return self._event(EVENTS[1], fields, self._place(found.ranks[0]))
