@@ -75,7 +75,6 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
         *checkpoints.open_saves(reading, clocks),
         *losses.derive(reading, attempts, clocks, by_file),
         *pace.derive(reading, attempts, clocks, by_file),
-        *scaling.derive(reading),
         *comparison.derive(reading.events),
         *fabric.derive(reading.events, clocks),
         *call_sites.derive(reading.events),

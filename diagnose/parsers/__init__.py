@@ -67,6 +67,7 @@ MODULES = (
     "steps_meters",
     "metrics_jsonl",
     "metrics_csv",
+    "scaling_table",
     "tensorboard",
     "train_events",
     "work_durations",

@@ -55,7 +55,9 @@ def derive(
     if compared is None:
         several = (job.report.world_size or len(job.ranks)) > 1
         for points, fields in unattributable.reasons(reading.points) if several else ():
-            yield derived_event(points, points_of(points)[-1], "train.ranks_unattributable", fields, by_file)
+            yield derived_event(
+                points, points_of(points)[-1], "train.ranks_unattributable", fields, by_file
+            )
         return
     places = places_of(job, compared.ranks, {one.rank: one.host for one in series if one.host})
     yield from _judge(compared, places)

@@ -91,9 +91,7 @@ def _members(role: str, places: Mapping[int, Place]) -> dict[int, list[int]]:
     return members
 
 
-def _comparable(
-    role: str, members: Mapping[int, list[int]], places: Mapping[int, Place]
-) -> bool:
+def _comparable(role: str, members: Mapping[int, list[int]], places: Mapping[int, Place]) -> bool:
     if len(members) < 2 or any(len(ranks) < FEWEST_RANKS for ranks in members.values()):
         return False
     hosts = ({places[rank].host for rank in ranks} - {None} for ranks in members.values())

@@ -186,4 +186,3 @@ def binomial_tail(share: float, trials: int, expected: float) -> float:
     if share < 1:
         apart += (1 - share) * math.log((1 - share) / (1 - expected))
     return math.exp(-trials * apart)
-

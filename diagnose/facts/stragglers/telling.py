@@ -153,7 +153,8 @@ class Teller:
         import polars as pl
 
         steps = self._cells.group_by(STEP).agg(
-            share=pl.col("scale").first() / pl.coalesce(pl.col("whole").median(), pl.col("own").max())
+            share=pl.col("scale").first()
+            / pl.coalesce(pl.col("whole").median(), pl.col("own").max())
         )
         share = steps["share"].median()
         return min(1.0, share) if isinstance(share, float) else 1.0

@@ -39,9 +39,7 @@ class Unit:
         return self.stage is not None and self.stage in (0, self.stages - 1)
 
 
-def units(
-    slow: Collection[int], places: Mapping[int, Place]
-) -> tuple[list[Unit], list[int]]:
+def units(slow: Collection[int], places: Mapping[int, Place]) -> tuple[list[Unit], list[int]]:
     """Return who is slow together, and the slow ranks that are too many to be faults of their own.
 
     Args:
@@ -55,9 +53,7 @@ def units(
         here = [rank for rank in ranks if rank in left]
         if len(here) >= 2 and len(here) >= MOST_OF_A_HOST * len(ranks) and len(ranks) < len(places):
             stage = _whole_stage(ranks, places)
-            found.append(
-                Unit(kind="host", ranks=here, host=str(host), stage=stage, stages=stages)
-            )
+            found.append(Unit(kind="host", ranks=here, host=str(host), stage=stage, stages=stages))
             left -= set(here)
     for ranks in _by(places, lambda place: place.tensor).values():
         if len(ranks) >= 2 and left.issuperset(ranks) and len(ranks) < len(places):
@@ -85,9 +81,7 @@ def _whole_stage(ranks: Sequence[int], places: Mapping[int, Place]) -> int | Non
     return stage if stage is not None and members == list(ranks) else None
 
 
-def _by(
-    places: Mapping[int, Place], key: Callable[[Place], Hashable]
-) -> dict[Hashable, list[int]]:
+def _by(places: Mapping[int, Place], key: Callable[[Place], Hashable]) -> dict[Hashable, list[int]]:
     found: dict[Hashable, list[int]] = {}
     for rank, place in places.items():
         if (value := key(place)) is not None:
