@@ -17,22 +17,21 @@ def comm_ratios(series: Iterable[Points]) -> Iterator[Points]:
     Args:
         series: Of the input.
     """
-    by_writer = {
-        (points.metric, points.file, points.rank, points.host, points.attempt): points
-        for points in series
-        if points.metric in ("compute_time", "comm_time", "comm_time_min")
-    }
-    for (metric, *writer), compute in by_writer.items():
-        if metric != "compute_time":
+    series = [one for one in series if one.metric in ("compute_time", "comm_time", "comm_time_min")]
+    times = {(one.metric, *_writer(one)): one for one in series}
+    for compute in series:
+        if compute.metric != "compute_time":
             continue
-        file, rank, host, attempt = writer
-        key = (file, rank, host, attempt)
-        talk = by_writer.get(("comm_time_min", *key)) or by_writer.get(("comm_time", *key))
+        writer = _writer(compute)
+        talk = times.get(("comm_time_min", *writer)) or times.get(("comm_time", *writer))
         if talk is None:
             continue
         by_line = dict(zip(talk.lines, talk.values, strict=True))
         by_step = dict(zip(talk.steps, talk.values, strict=True))
-        ratio = Points(metric=METRIC, file=file, rank=rank, host=host, attempt=attempt)
+        ratio = Points(
+            metric=METRIC, file=compute.file, rank=compute.rank, host=compute.host,
+            attempt=compute.attempt,
+        )  # fmt: skip
         for step, time, work, line in zip(
             compute.steps, compute.times, compute.values, compute.lines, strict=True
         ):
@@ -45,3 +44,7 @@ def comm_ratios(series: Iterable[Points]) -> Iterator[Points]:
             ratio.lines.append(line)
         if ratio.values:
             yield ratio
+
+
+def _writer(points: Points) -> tuple[str, int | None, str | None, int]:
+    return points.file, points.rank, points.host, points.attempt

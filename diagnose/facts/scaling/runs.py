@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from diagnose.facts import settings
 from diagnose.model.event import Event, Nature, Points
-from diagnose.model.reading import Reading
+from diagnose.model.reading import Reading, SourceSummary
 
 RATES = ("tokens_per_s_gpu", "tflops", "tokens_per_s", "samples_per_s", "step_time")
 """Metrics that say how fast a run is, the best first."""
@@ -76,11 +76,24 @@ def set_apart(reading: Reading) -> list[Run]:
     """
     runs = runs_of(reading)
     others = runs[:-1]
+    _forget_folders(reading, runs)
     events = {id(event) for run in others for event in run.events}
     points = {id(one) for run in others for one in run.points}
     reading.events = [event for event in reading.events if id(event) not in events]
     reading.points = [one for one in reading.points if id(one) not in points]
     return runs
+
+
+def _forget_folders(reading: Reading, runs: Iterable[Run]) -> None:
+    """Take back the hosts that are the names of whole runs, as that of a folder ``n64/`` is."""
+    names: set[str] = set()
+    for run in runs:
+        parts = [set(_folder(points.file).split("/")) for points in run.points]
+        names |= set.intersection(*parts)
+    holders: list[Event | Points | SourceSummary] = [*reading.events, *reading.points]
+    for holder in (*holders, *reading.sources):
+        if holder.host in names:
+            holder.host = None
 
 
 def _timed_files(series: Iterable[Points]) -> set[str]:

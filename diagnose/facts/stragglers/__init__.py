@@ -59,7 +59,8 @@ def derive(
                 points, points_of(points)[-1], "train.ranks_unattributable", fields, by_file
             )
         return
-    places = places_of(job, compared.ranks, {one.rank: one.host for one in series if one.host})
+    hosts = {one.rank: one.host for one in series if one.rank is not None and one.host}
+    places = places_of(job, compared.ranks, hosts)
     yield from _judge(compared, places)
 
 
