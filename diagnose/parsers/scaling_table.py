@@ -18,7 +18,7 @@ from diagnose.parsers.metric_names import STEP_NAMES, canonical, number, squash
 
 DELIMITERS = ("|", ",", "\t", ";")
 
-GPUS = frozenset({"gpus", "gpu", "numgpus", "ngpus", "gpucount", "worldsize", "ranks", "numranks"})
+GPUS = frozenset({"gpus", "numgpus", "ngpus", "gpucount", "worldsize", "ranks", "numranks"})
 NODES = frozenset({"nodes", "numnodes", "nnodes", "nodecount"})
 STEPS = frozenset(squash(name) for name in STEP_NAMES)
 

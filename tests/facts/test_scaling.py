@@ -12,7 +12,11 @@ from .build import event, points, reading
 
 def argument(name, value, **more):
     return event(
-        "job.argument", Nature.SETTING, fields={"name": name, "value": value}, fact=f"arg.{name}", **more
+        "job.argument",
+        Nature.SETTING,
+        fields={"name": name, "value": value},
+        fact=f"arg.{name}",
+        **more,
     )
 
 
@@ -177,7 +181,9 @@ def test_the_utilisation_from_tokens_and_shape():
 
 def test_no_utilisation_without_a_peak_or_a_statement():
     assert utilisation(points("tflops", [395.6] * 12)) is None
-    assert utilisation(points("tflops", [395.6] * 12), points("mfu", [0.4] * 12))["source"] == "stated"
+    assert (
+        utilisation(points("tflops", [395.6] * 12), points("mfu", [0.4] * 12))["source"] == "stated"
+    )
 
 
 def test_communication_over_compute():
@@ -194,7 +200,9 @@ def test_communication_over_compute():
 def test_the_shortest_communication_over_ranks_holds_no_wait():
     case = build(
         reading(
-            points("compute_time", [2.0]), points("comm_time", [1.5]), points("comm_time_min", [0.2])
+            points("compute_time", [2.0]),
+            points("comm_time", [1.5]),
+            points("comm_time_min", [0.2]),
         )
     )
     assert list(case.series("comm_ratio")[0].values) == [0.1]
@@ -205,7 +213,9 @@ def test_a_tensor_parallel_group_over_the_nodes_where_its_ranks_are():
 
     def nodes(per_host):
         ranks = [
-            event("x.said", Nature.PROGRESS, rank=rank, host=f"node-{rank // per_host}", line=rank + 1)
+            event(
+                "x.said", Nature.PROGRESS, rank=rank, host=f"node-{rank // per_host}", line=rank + 1
+            )
             for rank in range(8)
         ]
         return told("train.tensor_parallel", size, *ranks)[0]["nodes"]
@@ -216,7 +226,10 @@ def test_a_tensor_parallel_group_over_the_nodes_where_its_ranks_are():
 @pytest.mark.parametrize(
     ("arguments", "layout"),
     [
-        ({"world_size": 64, "tensor_model_parallel_size": 4, "pipeline_model_parallel_size": 2}, {"dp": 8}),
+        (
+            {"world_size": 64, "tensor_model_parallel_size": 4, "pipeline_model_parallel_size": 2},
+            {"dp": 8},
+        ),
         ({"data_parallel_shard_size": 8, "data_parallel_replicate_size": 2}, {"dp": 16}),
         ({"context_parallel_size": 2, "expert_model_parallel_size": 8}, {"cp": 2, "ep": 8}),
         ({"micro_batches": 32}, {"micro_batches": 32}),

@@ -30,7 +30,11 @@ def series(own, *, ranks=16, per_host=4, steps=STEPS, data=None, noise=0.005, tr
     cost = [transfer(t) if callable(transfer) else transfer for t in range(steps)]
     found = []
     for rank in range(ranks):
-        who = {"file": f"rank{rank}.jsonl", "rank": rank, "host": f"node-{rank // per_host + 1:02d}"}
+        who = {
+            "file": f"rank{rank}.jsonl",
+            "rank": rank,
+            "host": f"node-{rank // per_host + 1:02d}",
+        }
         comm = [late[t] + cost[t] - work[rank][t] - waits[rank][t] for t in range(steps)]
         whole = [late[t] + cost[t] for t in range(steps)]
         found += [
@@ -75,6 +79,13 @@ def test_all_ranks_of_a_host_are_the_host():
     assert found.fields["ranks"] == [8, 9, 10, 11]
 
 
+def test_two_hosts_that_are_equally_slow():
+    first, second = told(*series(slow(4, 5, 6, 7, 16, 17, 18, 19), ranks=32))
+    assert {first.host, second.host} == {"node-02", "node-05"}
+    assert first.fields["gain"] == pytest.approx(second.fields["gain"], abs=0.005)
+    assert first.fields["gain"] > 0.08
+
+
 def test_a_tensor_parallel_group_hides_one_gpu():
     sizes = arguments(tensor_model_parallel_size=2, pipeline_model_parallel_size=1, world_size=16)
     (found,) = told(*series(slow(4, 5)), *sizes)
@@ -87,6 +98,16 @@ def test_a_stage_on_several_hosts_is_no_node():
     assert not told(*records)
     (found,) = told(*records, name="train.ranks_imbalanced")
     assert (found.fields["role"], found.fields["slow"], found.host) == ("stage", [1], None)
+
+
+def test_without_hosts_a_whole_stage_is_not_taken_for_groups():
+    sizes = arguments(tensor_model_parallel_size=2, pipeline_model_parallel_size=2, world_size=16)
+    records = series(slow(*range(8, 16)))
+    for one in records:
+        one.host = None
+    assert not told(*records, *sizes)
+    (found,) = told(*records, *sizes, name="train.ranks_imbalanced")
+    assert (found.fields["role"], found.fields["host_count"]) == ("stage", 0)
 
 
 def test_a_slow_host_within_a_slow_stage():
@@ -105,7 +126,7 @@ def test_a_stage_that_is_just_one_host(guilty, told_as):
     if told_as == "imbalance":
         assert not stragglers
         (found,) = told(*records, name="train.ranks_imbalanced")
-        assert (found.fields["slow"], found.fields["only_host"]) == ([3], "node-04")
+        assert (found.fields["slow"], found.fields["hosts"]) == ([3], ["node-04"])
     else:
         assert (stragglers[0].host, stragglers[0].fields["stage"]) == ("node-02", 1)
 
@@ -181,7 +202,8 @@ def test_warm_up_does_not_count():
 
 def test_collectives_that_become_slow_while_nobody_is_late():
     (found,) = told(
-        *series(even, transfer=lambda step: 0.1 if step < 40 else 0.6), name="train.slow_collectives"
+        *series(even, transfer=lambda step: 0.1 if step < 40 else 0.6),
+        name="train.slow_collectives",
     )
     assert found.fields["rise"] == pytest.approx(6, rel=0.1)
     assert found.fields["spread"] < 0.01

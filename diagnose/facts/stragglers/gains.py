@@ -16,8 +16,9 @@ class Gains:
     """What the steps would be shorter by.
 
     Args:
-        each: Share of the step, for each of those asked for, if it worked like the median rank.
-        together: The same for all of them at once.
+        each: For each of those asked for, the share of the step that it costs where the others are
+            mended: two that are equally slow cost the same.
+        together: The share that all of them cost.
         rest: Share of the step that then is still lost to others, beyond noise.
     """
 
@@ -45,9 +46,10 @@ def gains(cells: "pl.DataFrame", groups: Sequence[Collection[int]], noise: float
     everybody = {rank for group in groups for rank in group}
     excess = pl.col("excess").clip(0)
 
-    def mended(ranks: Collection[int]) -> "pl.Expr":
+    def step(mended: Collection[int]) -> "pl.Expr":
         own = pl.col("own") - pl.col("scale") * excess
-        return pl.when(pl.col("rank").is_in(list(ranks))).then(own).otherwise(pl.col("own"))
+        if_so = pl.when(pl.col("rank").is_in(list(mended))).then(own).otherwise(pl.col("own"))
+        return if_so.max()
 
     calm = noise * math.sqrt(2 * math.log(max(2, cells["rank"].n_unique())))
     others = excess.filter(~pl.col("rank").is_in(list(everybody))).max().fill_null(0.0)
@@ -56,7 +58,7 @@ def gains(cells: "pl.DataFrame", groups: Sequence[Collection[int]], noise: float
     )
     steps = cells.group_by(STEP).agg(
         *(
-            ((pl.col("own").max() - mended(group).max()) / total).alias(f"gain{number}")
+            ((step(everybody - set(group)) - step(everybody)) / total).alias(f"gain{number}")
             for number, group in enumerate([*groups, everybody])
         ),
         rest=(others - calm).clip(0) * pl.col("scale").first() / total,

@@ -18,7 +18,7 @@ FEWEST_RANKS = 3
 """Ranks of a place whose median one slow rank cannot move."""
 
 FEWEST_HOSTS = {"stage": 2, "expert": 2, "slot": 3}
-"""Hosts over which a place must extend, lest a slow host be taken for it."""
+"""Hosts, where known, over which a place must extend, lest a slow host be taken for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,5 +94,5 @@ def _members(role: str, places: Mapping[int, Place]) -> dict[int, list[int]]:
 def _comparable(role: str, members: Mapping[int, list[int]], places: Mapping[int, Place]) -> bool:
     if len(members) < 2 or any(len(ranks) < FEWEST_RANKS for ranks in members.values()):
         return False
-    hosts = ({places[rank].host for rank in ranks} - {None} for ranks in members.values())
-    return all(len(one) >= FEWEST_HOSTS[role] for one in hosts)
+    hosts = [{places[rank].host for rank in ranks} for ranks in members.values()]
+    return all(None in one or len(one) >= FEWEST_HOSTS[role] for one in hosts)

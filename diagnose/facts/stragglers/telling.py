@@ -95,7 +95,7 @@ class Teller:
             "score": 1 + median(one.excess for one in own),
             "gain": gain * (1 - 1 / unit.stages),
             "ranks": [*unit.ranks],
-            "only_host": unit.host,
+            **self._hosts(unit.ranks),
             **self._common,
         }
         return self._event(EVENTS[1], fields, (own[0].file, own[0].line))
@@ -109,7 +109,7 @@ class Teller:
             "score": 1 + found.excess,
             "gain": max(0.0, found.excess - found.mean) * self._own_share(),
             "ranks": [*found.ranks],
-            "only_host": None,
+            **self._hosts(found.ranks),
             **self._common,
         }
         return self._event(EVENTS[1], fields, self._place(found.ranks[0]))
@@ -148,6 +148,10 @@ class Teller:
             for one in worst[:SLOWEST]
         ]
 
+    def _hosts(self, ranks: Sequence[int]) -> dict[str, Value]:
+        found = sorted({host for rank in ranks if (host := self._places[rank].host)})
+        return {"hosts": [*found], "host_count": len(found)}
+
     def _own_share(self) -> float:
         """Return the part of a step that is own work."""
         import polars as pl
@@ -178,7 +182,7 @@ class Teller:
         shown = ", ".join(
             f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
             for key, value in fields.items()
-            if value is not None and key not in ("slowest", "ranks")
+            if value is not None and key not in ("slowest", "ranks", "hosts")
         )
         return Event(
             name=name, nature=Nature.MEASUREMENT, file=file, line=line, end_line=line,

@@ -9,8 +9,8 @@ from diagnose.facts.stragglers.places import Place
 MOST_OF_A_HOST = 0.8
 """Share of the ranks of a host that must be slow for it to be the host."""
 
-MOST_CULPRITS = 0.25
-"""Share of the ranks above which slow single ranks, if more than two, are a habit of the job."""
+MOST_UNITS, MOST_CULPRITS = 2, 0.25
+"""Above so many units that hold more than this share of the ranks, being slow is no fault."""
 
 Kind = Literal["rank", "host", "group"]
 
@@ -68,9 +68,9 @@ def units(slow: Collection[int], places: Mapping[int, Place]) -> tuple[list[Unit
                 )
             )
             left -= set(ranks)
-    if len(left) > 2 and len(left) > MOST_CULPRITS * len(places):
-        return found, sorted(left)
     found += [Unit(kind="rank", ranks=[rank], host=places[rank].host) for rank in sorted(left)]
+    if len(found) > MOST_UNITS and len(slow) > MOST_CULPRITS * len(places):
+        return [], sorted(slow)
     return found, []
 
 
