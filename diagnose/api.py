@@ -11,14 +11,18 @@ from diagnose.assembly import assemble
 from diagnose.engine.load import RuleSet, collect_rules, rule_parsers
 from diagnose.engine.match import match_rules
 from diagnose.engine.overlay import suppression
+from diagnose.engine.read_baseline import read_baseline
 from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, RuleErrors, UsageError
+from diagnose.facts.baseline.draft import draft
+from diagnose.facts.baseline.judge import hold_against
 from diagnose.facts.case import Case, build
 from diagnose.facts.clock import Clocks
 from diagnose.ingest.discover import Folder, discover
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
 from diagnose.ingest.stamp import parse_stamp
+from diagnose.model.baseline import Baseline, BaselineTable
 from diagnose.model.event import Event
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
@@ -27,6 +31,7 @@ from diagnose.parsers.base import FolderParser
 from diagnose.parsers.pool import Progress, read_all
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
+from diagnose.render import baseline_file
 from diagnose.version import VERSION
 
 Paths = Sequence[str | PathLike[str]]
@@ -114,6 +119,7 @@ def run(
     jobs: int | None = None,
     since: str | None = None,
     until: str | None = None,
+    baseline: str | PathLike[str] | None = None,
     lang: str = "en",
     progress: Progress | None = None,
 ) -> Report:
@@ -126,18 +132,28 @@ def run(
         jobs: Worker processes; None takes the cores this process may use.
         since: Leave out records with an earlier stamp.
         until: Leave out records with a later stamp.
+        baseline: File with what is expected of the run.
         lang: Language of playbook texts, ``en`` or ``zh``.
         progress: Told the bytes read and the bytes in all, now and then.
 
     Raises:
         NoInputError: Nothing could be read; ``report`` holds the report that says why.
-        RuleErrors: A rule, overlay or playbook is wrong.
+        RuleErrors: A rule, overlay, playbook or baseline is wrong.
         UsageError: ``since`` or ``until`` is not a time.
     """
     if isinstance(paths, str | PathLike):
         paths = [paths]
     limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
+    expected = None if baseline is None else read_baseline(Path(baseline))
     knowledge = load_knowledge(rules, playbooks)
+    reading, nothing = _read(paths, knowledge, jobs, progress)
+    return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
+
+
+def _read(
+    paths: Paths, knowledge: Knowledge, jobs: int | None, progress: Progress | None
+) -> tuple[Reading, bool]:
+    """Return what paths hold, and whether that is nothing at all."""
     folder_parsers = [one for one in parsers() if isinstance(one, FolderParser)]
 
     def wants(name: str) -> bool:
@@ -158,8 +174,7 @@ def run(
             wanted = [entry for entry in folder.entries if parser.wants(entry.name)]
             reading.events.extend(parser.read(folder.name, wanted) if wanted else ())
     nothing = not any(source.bytes for source in reading.sources)
-    nothing = nothing and not any(folder.entries for folder in folders)
-    return _report(reading, knowledge, limits, lang, nothing_read=nothing)
+    return reading, nothing and not any(folder.entries for folder in folders)
 
 
 def run_text(
@@ -169,6 +184,7 @@ def run_text(
     playbooks: Paths = (),
     since: str | None = None,
     until: str | None = None,
+    baseline: str | PathLike[str] | None = None,
     lang: str = "en",
 ) -> Report:
     """Diagnose a pasted snippet; headings such as ``==> rank0.log <==`` split it into sources.
@@ -179,6 +195,7 @@ def run_text(
         playbooks: As for ``run``.
         since: As for ``run``.
         until: As for ``run``.
+        baseline: As for ``run``.
         lang: As for ``run``.
 
     Raises:
@@ -187,8 +204,48 @@ def run_text(
         UsageError: As for ``run``.
     """
     limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
+    expected = None if baseline is None else read_baseline(Path(baseline))
     data = text.encode() if isinstance(text, str) else text
-    return run_sources(split(data), load_knowledge(rules, playbooks), limits=limits, lang=lang)
+    knowledge = load_knowledge(rules, playbooks)
+    return run_sources(split(data), knowledge, limits=limits, baseline=expected, lang=lang)
+
+
+def new_baseline(
+    paths: Paths,
+    *,
+    file: str = "baseline.yaml",
+    force: bool = False,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> str:
+    """Return the baseline file that a healthy run makes.
+
+    Args:
+        paths: The logs of the run.
+        file: What the baseline will be called.
+        force: Take a run with a root cause as well.
+        jobs: As for ``run``.
+        progress: As for ``run``.
+
+    Raises:
+        NoInputError: Nothing could be read.
+        UsageError: The run has a root cause, or nothing that can be compared.
+    """
+    knowledge = load_knowledge()
+    reading, nothing_read = _read(paths, knowledge, jobs, progress)
+    case = build(reading)
+    made = draft(case, file)
+    report = _concluded(reading, case, knowledge, "en", None, nothing_read=nothing_read)
+    if report.verdict == "root-cause" and not force:
+        message = f"this run is no measure for others: {report.summary}"
+        raise UsageError(f"{message} Name a healthy run, or take this one with --force")
+    if not made.tests:
+        raise UsageError(
+            "these logs hold nothing to compare other runs with: no step times, rates or memory "
+            "of training and no table of nccl-tests"
+        )
+    source = ", ".join(str(path) for path in paths)
+    return baseline_file.render(made, source=source, version=VERSION)
 
 
 def run_sources(
@@ -196,6 +253,7 @@ def run_sources(
     knowledge: Knowledge,
     *,
     limits: Limits = Limits(),
+    baseline: Baseline | None = None,
     lang: str = "en",
 ) -> Report:
     """Diagnose sources held in memory.
@@ -204,6 +262,7 @@ def run_sources(
         sources: With their bytes as ``data``.
         knowledge: What to ask.
         limits: Which part of the logs counts.
+        baseline: What is expected of the run.
         lang: Language of playbook texts.
 
     Raises:
@@ -216,27 +275,57 @@ def run_sources(
         jobs=1,
     )
     nothing = not any(source.bytes for source in reading.sources)
-    return _report(reading, knowledge, limits, lang, nothing_read=nothing)
+    return _report(reading, knowledge, limits, lang, baseline, nothing_read=nothing)
 
 
 def _report(
-    reading: Reading, knowledge: Knowledge, limits: Limits, lang: str, *, nothing_read: bool
+    reading: Reading,
+    knowledge: Knowledge,
+    limits: Limits,
+    lang: str,
+    baseline: Baseline | None,
+    *,
+    nothing_read: bool,
 ) -> Report:
     _apply(limits, reading)
     case = build(reading)
-    report = _conclude(reading, case, knowledge, lang)
-    if nothing_read:
+    compared = None if baseline is None else hold_against(baseline, case)
+    return _concluded(reading, case, knowledge, lang, compared, nothing_read=nothing_read)
+
+
+def _concluded(
+    reading: Reading,
+    case: Case,
+    knowledge: Knowledge,
+    lang: str,
+    compared: BaselineTable | None,
+    *,
+    nothing_read: bool,
+) -> Report:
+    report = _conclude(reading, case, knowledge, lang, compared)
+    stated = compared is not None and any(row.measured is not None for row in compared.rows)
+    if nothing_read and (reading.skipped or not stated):
         reasons = "; ".join(f"{one['file']}: {one['reason']}" for one in reading.skipped[:3])
         raise NoInputError(f"nothing could be read. {reasons or 'The input is empty.'}", report)
     return report
 
 
-def _conclude(reading: Reading, case: Case, knowledge: Knowledge, lang: str) -> Report:
+def _conclude(
+    reading: Reading, case: Case, knowledge: Knowledge, lang: str, compared: BaselineTable | None
+) -> Report:
     rules = knowledge.rules
     outcomes = match_rules(rules, case)
     judged = judge(outcomes, rules.causes, case, suppression(rules, date.today()))
     data = assemble(
-        reading, case, rules, outcomes, judged, knowledge.playbooks, version=VERSION, lang=lang
+        reading,
+        case,
+        rules,
+        outcomes,
+        judged,
+        knowledge.playbooks,
+        version=VERSION,
+        lang=lang,
+        baseline=compared,
     )
     return Report(**{one.name: getattr(data, one.name) for one in fields(data)})
 

@@ -14,6 +14,7 @@ from diagnose.engine.match import EVIDENCE_SHOWN, RuleOutcome
 from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case
+from diagnose.model.baseline import BaselineTable
 from diagnose.model.event import Event
 from diagnose.model.reading import Reading
 from diagnose.model.report import (
@@ -51,6 +52,7 @@ def assemble(
     *,
     version: str,
     lang: str,
+    baseline: BaselineTable | None = None,
 ) -> ReportData:
     """Return the report.
 
@@ -63,6 +65,7 @@ def assemble(
         playbooks: All that rules name.
         version: Of the program.
         lang: Language of playbook texts, ``en`` or ``zh``.
+        baseline: How the run compares with what is expected of it.
     """
     findings = [_finding(one, case, playbooks, lang) for one in judged]
     lines = {source.name: source.lines for source in reading.sources}
@@ -93,6 +96,7 @@ def assemble(
             skipped=reading.skipped,
             truncated=[*reading.truncated, *_cut_short(outcomes)],
         ),
+        baseline=baseline,
     )
 
 

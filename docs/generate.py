@@ -4,8 +4,8 @@
 
     python docs/generate.py
 
-writes ``docs/rules-reference.md``, ``docs/parsers.md``, the lower part of ``docs/symptoms.md`` and
-the screen in the README. A test fails while they are stale.
+writes ``docs/rules-reference.md``, ``docs/parsers.md``, the lower part of ``docs/symptoms.md``, the
+example in ``docs/baselines.md`` and the screen in the README. A test fails while they are stale.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from diagnose import run
+from diagnose import run, run_text
 from diagnose.model.report import STAGES
 from diagnose.parsers import parsers
 from diagnose.parsers.base import IDENTITY, LineParser, Parser
@@ -44,6 +44,7 @@ def pages() -> dict[str, str]:
         "docs/rules-reference.md": rules_page(),
         "docs/parsers.md": parsers_page(),
         "docs/symptoms.md": symptoms_page(),
+        "docs/baselines.md": baselines_page(),
         "README.md": readme(),
     }
 
@@ -57,6 +58,22 @@ def readme() -> str:
     return re.sub(
         r"(?<=```text\n).*?(?=```)", lambda _: screen.rstrip("\n") + "\n", text, count=1, flags=re.S
     )
+
+
+def baselines_page() -> str:
+    """Return the page on baselines with the shipped example and what is printed of it today."""
+    path = ROOT / "docs" / "baseline.yaml"
+    screen = render(run_text("", baseline=path), width=80, color=False, verbose=False)
+    compared = screen[screen.index("Compared with") : screen.index("\nChecked")]
+    parts = {
+        "yaml": path.read_text(encoding="utf-8"),
+        "text": compared.replace(str(path), path.name),
+    }
+    page = (ROOT / "docs" / "baselines.md").read_text(encoding="utf-8")
+    for language, shown in parts.items():
+        pattern = rf"(?<=```{language}\n).*?(?=```)"
+        page = re.sub(pattern, lambda _, shown=shown: shown, page, count=1, flags=re.S)
+    return page
 
 
 def rules_page() -> str:

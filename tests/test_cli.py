@@ -160,7 +160,7 @@ def test_a_pipe_on_standard_input_is_not(api):
         (("logs", "--output", "no/such/report.json"), "does not exist"),
         (("logs", "--output", "."), "--output"),
         (("logs", "--lang", "fr"), "zh"),
-        (("logs", "--baseline", "b.yaml"), "--baseline"),
+        (("logs", "--topology", "t.yaml"), "--topology"),
         (("logs", "--format", "html"), "html"),
         (("-", "logs"), "standard input"),
         (("run",), "PATH"),
@@ -381,7 +381,7 @@ def test_options_from_the_environment(api, home, name, value, option, expected):
 
 def test_every_option_of_a_run_has_a_variable_and_a_key():
     options = [one for one in main.commands["run"].params if isinstance(one, click.Option)]
-    assert len(options) == 13
+    assert len(options) == 14
     for option in options:
         name = option.opts[0].removeprefix("--")
         assert option.envvar == "DIAGNOSE_" + name.upper().replace("-", "_")

@@ -175,6 +175,10 @@ def test_a_sound_set_is_silent(tree):
         ('["cause:comms.timeout"]', '["cause:coms.*"]', "no cause matches 'cause:coms.*'"),
         ('["cause:comms.timeout"]', "[port-donw]", "8:12: there is no rule 'port-donw'"),
         ('["cause:comms.timeout"]', "[port-down]", "8:12: the rule explains itself"),
+        ('explains: ["cause:comms.timeout"]', 'explained_by: ["cause:coms.*"]', "8:16: no cause matches 'cause:coms.*'"),
+        ('explains: ["cause:comms.timeout"]', "explained_by: [port-donw]", "8:16: there is no rule 'port-donw'"),
+        ('explains: ["cause:comms.timeout"]', "explained_by: [port-down]", "8:16: the rule explains itself"),
+        ("logs: {a.log: \"port down on", "baseline: 'tests: ['\n    logs: {a.log: \"port down on", "14:15: baseline.yaml:2:1: not valid YAML"),
         ("where: {state: down}", "where: {num: '12'}", "5:38: warning: 'num' is a number; take the quotes off '12'"),
         ("where: {state: down}", "where: {num: [1, '12']}", "5:38: warning: 'num' is a number"),
         ("{event: ib.port, where: {state: down}}", "{regex: error}", "5:16: warning: 'error' stands in healthy logs as well"),
@@ -283,6 +287,25 @@ lower: [{when: {event: a.five, where: {host: x}}, by: 0.1}]
         "a.four",
         "a.five",
     ]
+
+
+def test_a_rule_that_explains_what_it_names_as_its_cause(tree):
+    tree.write(
+        "rules/comms/port-down.yaml", RULE.replace('["cause:comms.timeout"]', "[other-rule]")
+    )
+    other = RULE.replace("id: port-down", "id: other-rule").replace("Port of", "Another port of")
+    named = other.replace('explains: ["cause:comms.timeout"]', "explained_by: [port-down]")
+    tree.write("rules/comms/other-rule.yaml", named)
+    assert tree.found() == []
+    tree.write(
+        "rules/comms/port-down.yaml",
+        RULE.replace("explains:", "explained_by: [other-rule]\nexplains:"),
+    )
+    tree.write(
+        "rules/comms/other-rule.yaml",
+        other.replace("explains:", "explained_by: [port-down]\nexplains:"),
+    )
+    assert len(tree.found()) == 2
 
 
 def test_a_circle_over_several_rules(tree):

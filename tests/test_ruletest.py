@@ -171,9 +171,7 @@ def report_of(findings, notes=()):
 
 
 def judge(ruletest, monkeypatch, expect, findings, notes=()):
-    monkeypatch.setattr(
-        ruletest, "run_sources", lambda sources, knowledge: report_of(findings, notes)
-    )
+    monkeypatch.setattr(ruletest, "run_sources", lambda *_, **__: report_of(findings, notes))
     monkeypatch.setattr(
         ruletest,
         "read_cases",
@@ -212,7 +210,7 @@ def test_of_several_findings_the_best_fitting_counts(ruletest, monkeypatch):
 
 
 def test_empty_logs_are_logs(ruletest, monkeypatch):
-    def nothing(sources, knowledge):
+    def nothing(sources, knowledge, *, baseline):
         raise NoInputError("empty", report_of([]))
 
     monkeypatch.setattr(ruletest, "run_sources", nothing)

@@ -3,6 +3,7 @@
 import click
 
 from diagnose.cli.analysis import run, stdin
+from diagnose.cli.baseline import baseline
 from diagnose.cli.calc import calc
 from diagnose.cli.catalogs import parsers, playbooks, schema
 from diagnose.cli.group import DefaultRun
@@ -57,5 +58,5 @@ def main(context: click.Context) -> None:
     }
 
 
-for _command in (run, stdin, rules, playbooks, parsers, calc, schema):
+for _command in (run, stdin, rules, playbooks, parsers, baseline, calc, schema):
     main.add_command(_command)

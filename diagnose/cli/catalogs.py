@@ -12,6 +12,8 @@ from diagnose.cli.options import list_format_option, playbooks_option
 from diagnose.cli.output import columns, echo
 from diagnose.errors import Problem, RuleErrors, UsageError
 
+SCHEMAS = ("report", "rule", "playbook", "baseline")
+
 
 def listing(rows: list[dict[str, Any]], style: str, names: tuple[str, ...]) -> None:
     """Print rows, all of their keys as JSON or some of them as a table as wide as the page."""
@@ -122,14 +124,15 @@ def list_parsers(style: str) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="NAME", type=click.Choice(("report", "rule", "playbook")))
+@click.argument("name", metavar="NAME", type=click.Choice(SCHEMAS))
 def schema(name: str) -> None:
-    """Print the JSON Schema of a report, rule or playbook."""
+    """Print the JSON Schema of a report, rule, playbook or baseline."""
     from diagnose.render import schemas
 
     makers: dict[str, Callable[[], schemas.Schema]] = {
         "report": schemas.report_schema,
         "rule": schemas.rule_schema,
         "playbook": schemas.playbook_schema,
+        "baseline": schemas.baseline_schema,
     }
     echo(json.dumps(makers[name](), ensure_ascii=False, indent=2) + "\n")

@@ -49,6 +49,7 @@ class RunOptions:
     output: Path | None
     rules: tuple[Path, ...]
     playbooks: tuple[Path, ...]
+    baseline: Path | None
     since: str | None
     until: str | None
     jobs: int | None
@@ -115,6 +116,12 @@ def run_options(command: Command) -> Command:
         ),
         rules_option,
         playbooks_option,
+        _option(
+            "baseline",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Judge the run against what is expected of it.",
+        ),
         _option("since", type=moment, metavar="TIME", help="Leave out what is older."),
         _option("until", type=moment, metavar="TIME", help="Leave out what is newer."),
         _option(

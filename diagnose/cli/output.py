@@ -58,7 +58,7 @@ def deliver(text: str, target: Path | None) -> None:
     try:
         target.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"the report cannot be written to {target}: {error.strerror}") from error
+        raise UsageError(f"{target} cannot be written: {error.strerror}") from error
 
 
 def echo(text: str) -> None:

@@ -1,9 +1,10 @@
 """The cascade graph: which finding explains which, and the few that explain the rest.
 
-Edges come from the ``explains`` lists of rules. An edge holds where the scope fits (same GPU, rank,
-host, communicator or job; what is unknown fits) and where the time fits: the cause began no later
-than the effect was reported and no earlier than the effect began less the allowed lag. An effect
-that states how long it waited began that much before its line.
+Edges come from the ``explains`` lists of rules; an effect whose rule has a list ``explained_by``
+follows from those alone. An edge holds where the scope fits (same GPU, rank, host, communicator or
+job; what is unknown fits) and where the time fits: the cause began no later than the effect was
+reported and no earlier than the effect began less the allowed lag. An effect that states how long
+it waited began that much before its line.
 """
 
 from collections.abc import Iterable, Sequence
@@ -90,13 +91,10 @@ def connect(nodes: Sequence[Node], case: Case) -> None:
     """Fill ``explains`` and ``explained_by`` of all nodes that take part."""
     live = [node for node in nodes if not node.is_context]
     for cause in live:
-        for entry in cause.rule.explains:
-            for effect in live:
-                if effect is cause or effect in cause.explains or effect.rule is cause.rule:
-                    continue
-                if _targets(entry, effect) and _fits(entry, cause, effect, case):
-                    cause.explains.append(effect)
-                    effect.explained_by.append(cause)
+        for effect in live:
+            if effect.rule is not cause.rule and _explains(cause, effect, case):
+                cause.explains.append(effect)
+                effect.explained_by.append(cause)
     _break_cycles(live)
 
 
@@ -133,10 +131,19 @@ def _gain(node: Node, covered: set[Node]) -> tuple[float, float, bool, int, str]
     )
 
 
-def _targets(entry: Explain, effect: Node) -> bool:
+def _explains(cause: Node, effect: Node, case: Case) -> bool:
+    """Return whether a cause names the effect; an effect may name its causes instead."""
+    if effect.rule.explained_by:
+        entries, named = effect.rule.explained_by, cause
+    else:
+        entries, named = cause.rule.explains, effect
+    return any(_targets(one, named) and _fits(one, cause, effect, case) for one in entries)
+
+
+def _targets(entry: Explain, node: Node) -> bool:
     if entry.target.startswith("cause:"):
-        return fnmatchcase(effect.cause.id, entry.target.removeprefix("cause:"))
-    return entry.target == effect.rule.id or entry.target in effect.rule.aliases
+        return fnmatchcase(node.cause.id, entry.target.removeprefix("cause:"))
+    return entry.target == node.rule.id or entry.target in node.rule.aliases
 
 
 def _fits(entry: Explain, cause: Node, effect: Node, case: Case) -> bool:

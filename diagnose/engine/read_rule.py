@@ -93,7 +93,8 @@ class _RuleReader:
             "unless": self._unless(conditions),
             "by": reader.choice(values.get("by", "job"), ("by",), GROUPS),
             "culprit": self._culprit(),
-            "explains": self._explains(),
+            "explains": self._edges("explains"),
+            "explained_by": self._edges("explained_by"),
             "cleared_by": self._cleared_by(conditions),
             "confidence": reader.share(values.get("confidence", 0.7), ("confidence",)),
             "raises": self._adjustments("raise", conditions),
@@ -230,9 +231,9 @@ class _RuleReader:
         found = [self.reader.template(item, ("missing", n)) for n, item in enumerate(entries)]
         return tuple(item for item in found if item is not None)
 
-    def _explains(self) -> tuple[Explain, ...]:
-        entries = self.reader.sequence(self.values.get("explains"), ("explains",))
-        found = [self._explain(item, ("explains", place)) for place, item in enumerate(entries)]
+    def _edges(self, key: str) -> tuple[Explain, ...]:
+        entries = self.reader.sequence(self.values.get(key), (key,))
+        found = [self._explain(item, (key, place)) for place, item in enumerate(entries)]
         return tuple(item for item in found if item is not None)
 
     def _explain(self, data: object, path: Path) -> Explain | None:

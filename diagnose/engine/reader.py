@@ -1,6 +1,7 @@
 """Reads values out of YAML data and collects every mistake with the path to it."""
 
 import difflib
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -174,7 +175,7 @@ class Reader:
         found = self.number(data, path)
         if found is None:
             return None
-        if found != int(found) or found < least:
+        if not math.isfinite(found) or found != int(found) or found < least:
             self.wrong(path, f"expected a whole number of at least {least}, found {found:g}")
             return None
         return int(found)

@@ -57,6 +57,7 @@ RULE_KEYS: Mapping[str, Key] = {
     "by": Key(" | ".join(GROUPS), "job", "one finding per value"),
     "culprit": Key("map of expressions", "{}", "ranks, hosts, gpus, nics, files"),
     "explains": Key("list of ids or maps", "[]", "findings that follow from this one"),
+    "explained_by": Key("list of ids or maps", "none", "all that may be behind it; no other does"),
     "cleared_by": Key("condition or `progress`", "none", "later evidence that makes it history"),
     "confidence": Key("0-1", "0.7", "of the rule alone"),
     "raise": Key("list of {when, by}", "[]", "corroboration"),
@@ -385,6 +386,7 @@ class Rule:
     by: Group = "job"
     culprit: Mapping[str, str] = field(default_factory=dict)
     explains: tuple[Explain, ...] = ()
+    explained_by: tuple[Explain, ...] = ()
     cleared_by: Condition | Literal["progress"] | None = None
     confidence: float = 0.7
     raises: tuple[Adjustment, ...] = ()

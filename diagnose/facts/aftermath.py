@@ -90,13 +90,12 @@ def _stated(cancel: Event, clocks: Clocks) -> Instant | None:
 
 
 def _no_earlier(at: Instant | None, cause: Instant | None, clocks: Clocks) -> bool:
-    apart = clocks.difference(cause, at) if at is not None and cause is not None else None
+    apart = clocks.difference(cause, at)
     return apart is None or apart[0] >= -TIED - apart[1]
 
 
 def _behind(event: Event, timeout: Event, clocks: Clocks) -> bool:
     if event.file == timeout.file:
         return event.line > timeout.line
-    at, before = clocks.of(event), clocks.of(timeout)
-    apart = clocks.difference(before, at) if at is not None and before is not None else None
+    apart = clocks.apart(timeout, event)
     return apart is not None and apart[0] > apart[1]

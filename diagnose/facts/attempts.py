@@ -60,6 +60,20 @@ class Attempts:
             begun -= bisect_left(starts, rewinds[passed - 1])
         return begun
 
+    def spans(self, points: Points) -> list[tuple[int, int, int]]:
+        """Return the attempts of a series in order, each with its first point and the one behind.
+
+        Args:
+            points: In the order of lines.
+        """
+        borders = sorted(self.starts.get(points.file, []) + self.rewinds.get(points.file, []))
+        cuts = [0, *(bisect_left(points.lines, line) for line in borders), len(points.lines)]
+        return [
+            (self.at(points.file, points.lines[begin], points.attempt), begin, end)
+            for begin, end in pairwise(cuts)
+            if begin < end
+        ]
+
     def longest(self, file: str) -> list[int]:
         """Return the starts in the log of the process that a file shows most starts of."""
         starts = self.starts.get(file, [])

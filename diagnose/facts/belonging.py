@@ -124,7 +124,7 @@ def _count_incidents(reports: Iterable[Event], clocks: Clocks) -> None:
         at = clocks.of(event)
         key = (event.host, event.gpu, event.fields.get("code"))
         again, last = seen.get(key, (0, at))
-        gap = clocks.difference(last, at) if at and last else None
+        gap = clocks.difference(last, at)
         again += 1 if gap and gap[0] - gap[1] > INCIDENT else 0
         event.fields["again"] = again
         if at is not None:
@@ -162,10 +162,7 @@ def _seconds_before(at: Instant | None, starts: list[Instant], clocks: Clocks) -
 
 def _reset_by(reload: Event, event: Event, before: float, clocks: Clocks) -> bool:
     """Return whether the driver was loaded on that host after an event and before the job."""
-    at, then = clocks.of(event), clocks.of(reload)
-    if reload.host != event.host or at is None or then is None:
-        return False
-    apart = clocks.difference(at, then)
+    apart = clocks.apart(event, reload) if reload.host == event.host else None
     return apart is not None and 0 < apart[0] < before
 
 

@@ -32,5 +32,5 @@ def relate_cancels(events: Iterable[Event], progress: Progress, clocks: Clocks) 
         if stamp is None or last is None or last.instant is None:
             continue
         at = clocks.instant(*stamp, host=event.host, file=event.file)
-        apart = clocks.difference(last.instant, at) if at is not None else None
+        apart = clocks.difference(last.instant, at)
         event.fields["stalled"] = None if apart is None else max(0.0, apart[0])

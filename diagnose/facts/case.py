@@ -1,8 +1,8 @@
 """The case: everything the rules may ask, made from what was read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from diagnose.facts import collectives, gpu_memory, scaling, stragglers
 from diagnose.facts.aftermath import mark_aftermath
@@ -23,8 +23,12 @@ from diagnose.facts.pods import name_nodes
 from diagnose.facts.progress import Progress
 from diagnose.facts.victims import mark_victims
 from diagnose.facts.waiting import hung_watchdogs, mark_open_work, silent_ranks
+from diagnose.model.baseline import Baseline
 from diagnose.model.event import Clock, Event, Fact, Points
 from diagnose.model.reading import Reading
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Order = Literal["before", "after", "concurrent", "unknown"]
 
@@ -40,6 +44,8 @@ class Case:
         clocks: When is when.
         file_clocks: What the stamps of each file are measured against.
         progress: What shows that the job still worked.
+        frames: Series as frames, by metric and kind of group, see ``frame.frame_of``.
+        baseline: What the run is held against, if it is.
     """
 
     reading: Reading
@@ -48,6 +54,8 @@ class Case:
     clocks: Clocks
     file_clocks: dict[str, Clock]
     progress: Progress
+    frames: dict[tuple[str, str], "pl.DataFrame"] = field(default_factory=dict)
+    baseline: Baseline | None = None
 
     @property
     def events(self) -> list[Event]:
@@ -61,6 +69,12 @@ class Case:
     def named(self, name: str) -> list[Event]:
         """Return the events of one name, in the order of sources and lines."""
         return self._by_name.get(name, [])
+
+    def add(self, events: list[Event]) -> None:
+        """Add events that follow from the whole case; they come up in all later answers."""
+        insert(self.reading, events)
+        for answer in ("_by_name", "facts", "_facts_by_name", "_writers"):
+            self.__dict__.pop(answer, None)
 
     @cached_property
     def facts(self) -> list[Fact]:
@@ -95,10 +109,7 @@ class Case:
         """
         if a.file == b.file and a.attempt != b.attempt:
             return _order(b.attempt - a.attempt)
-        moments = self.clocks.of(a, onset=onset), self.clocks.of(b, onset=onset)
-        apart = None
-        if moments[0] is not None and moments[1] is not None:
-            apart = self.clocks.difference(moments[0], moments[1])
+        apart = self.clocks.apart(a, b, onset=onset)
         if apart is not None and abs(apart[0]) > apart[1]:
             return _order(apart[0])
         steps = a.fields.get("step"), b.fields.get("step")
@@ -117,10 +128,7 @@ class Case:
 
     def seconds_between(self, a: Event, b: Event, *, onset: bool = False) -> float | None:
         """Return the seconds from ``a`` to ``b`` on repaired clocks, None if incomparable."""
-        first, second = self.clocks.of(a, onset=onset), self.clocks.of(b, onset=onset)
-        if first is None or second is None:
-            return None
-        apart = self.clocks.difference(first, second)
+        apart = self.clocks.apart(a, b, onset=onset)
         return None if apart is None else apart[0]
 
     def reaches(

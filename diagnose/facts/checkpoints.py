@@ -34,7 +34,8 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
 
     An asynchronous save blocks only while it stages; its background part is left out.
     """
-    usual = _usual(reading.points)
+    ended = any(event.name == "ckpt.save_end" for event in reading.events)
+    usual = _usual(reading.points) if ended else None
     known: set[tuple[str, Value]] = set()
     said: dict[str, set[int]] = {}
     previous: dict[str, float] = {}
@@ -57,10 +58,8 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
             if event.fields.get("part") == "async" or (event.file, step) in scheduled:
                 continue
             if lasted is None and start is not None and _same_step(start, event):
-                moments = clocks.of(start), clocks.of(event)
-                if moments[0] is not None and moments[1] is not None:
-                    apart = clocks.difference(moments[0], moments[1])
-                    lasted = apart[0] if apart else None
+                apart = clocks.apart(start, event)
+                lasted = apart[0] if apart else None
             if not isinstance(lasted, int | float) or lasted <= 0:
                 continue
             if (event.file, step) in known or event.line in said.get(event.file, ()):
@@ -118,7 +117,7 @@ def gaps(reading: Reading) -> Iterator[Event]:
     for points in reading.points:
         if points.metric == "validation_loss":
             evaluated.setdefault(points.file, []).extend(points.lines)
-    for points in step_counters(reading.points):
+    for points in step_counters(reading.points) if starts else ():
         known = [point for point in points_of(points) if math.isfinite(point.time)]
         waits = [late.time - early.time for early, late in zip(known, known[1:], strict=False)]
         if len(waits) < FEWEST_WAITS:
@@ -168,12 +167,10 @@ def open_saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
 
 def _lead(start: Event, timeouts: list[Event], clocks: Clocks) -> float | None:
     """Return the seconds between a save and the nearest onset of a timeout, None if unknown."""
-    began = clocks.of(start)
     leads: list[float] = []
     for event in timeouts:
         waited = event.fields.get("lasted") or event.fields.get("timeout")
-        ended = clocks.of(event)
-        apart = clocks.difference(began, ended) if began and ended else None
+        apart = clocks.apart(start, event)
         if apart is not None and isinstance(waited, int | float):
             leads.append(abs(apart[0] - waited))
     return min(leads, default=None)

@@ -130,8 +130,22 @@ class Clocks:
             return stamp
         return replace(stamp, seconds=stamp.seconds - (event.time - event.onset))
 
-    def difference(self, a: Instant, b: Instant) -> tuple[float, float] | None:
+    def apart(
+        self, first: Event, second: Event, *, onset: bool = False
+    ) -> tuple[float, float] | None:
+        """Return the seconds from one event to another and their error, None if incomparable.
+
+        Args:
+            first: One event.
+            second: Another.
+            onset: Compare when they began by their own statement, not when they were printed.
+        """
+        return self.difference(self.of(first, onset=onset), self.of(second, onset=onset))
+
+    def difference(self, a: Instant | None, b: Instant | None) -> tuple[float, float] | None:
         """Return the seconds from ``a`` to ``b`` and their error, None if incomparable."""
+        if a is None or b is None:
+            return None
         apart = b.seconds - a.seconds
         if a.domain == b.domain:
             if a.domain.family == "daytime":

@@ -26,11 +26,13 @@ from diagnose.facts import (
     waiting,
 )
 from diagnose.facts.attempts import Attempts
+from diagnose.facts.baseline import known
 from diagnose.facts.clock import Clocks
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
 DERIVED = (
+    *known.EVENTS,
     *checkpoints.EVENTS,
     *collectives.EVENTS,
     *comparison.EVENTS,

@@ -93,7 +93,7 @@ def _early(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
         if any(one.rank in (None, event.rank) for one in others):
             continue
         # A timeout is repeated by lines of an exception, which have no stamp.
-        known = [apart for one in others if (apart := _apart(event, one, clocks)) is not None]
+        known = [apart for one in others if (apart := clocks.apart(event, one)) is not None]
         if known and all(seconds > error + WELL_BEFORE for seconds, error in known):
             yield replace(event, name=EVENTS[1], nature=Nature.MEASUREMENT)
 
@@ -112,12 +112,6 @@ def _left_alone(events: Sequence[Event], early: Sequence[Event]) -> Iterator[Eve
         for _, event in sorted(waits.items()):
             fields = {**event.fields, "ended": len(left)}
             yield replace(event, name=EVENTS[2], nature=Nature.MEASUREMENT, fields=fields)
-
-
-def _apart(event: Event, other: Event, clocks: Clocks) -> tuple[float, float] | None:
-    """Return the seconds from one event to another and their error, None if incomparable."""
-    first, second = clocks.of(event), clocks.of(other)
-    return clocks.difference(first, second) if first and second else None
 
 
 def exits_by_rank(events: Sequence[Event]) -> dict[int, Event]:

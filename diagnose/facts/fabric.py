@@ -83,8 +83,7 @@ def _growth(counters: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
                 first, growth = first or before, growth + rise
         if first is not None:
             last = ordered[-1]
-            began, ended = clocks.of(first), clocks.of(last)
-            apart = clocks.difference(began, ended) if began and ended else None
+            apart = clocks.apart(first, last)
             fields: dict[str, Value] = {
                 **last.fields,
                 "growth": growth,

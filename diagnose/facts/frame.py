@@ -7,6 +7,7 @@ Points of several writers at one step are joined by their median. Where the step
 as warm-up only where the logs hold the start of it, and never more than a quarter of the points.
 """
 
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,17 +26,11 @@ JOB = "job"
 ORDER = ["group", "attempt", "lap", "at"]
 """What tells one point from another, and their order."""
 
-_TYPES = {
-    "group": "Int64",
-    "writer": "Int64",
-    "file": "String",
-    "host": "String",
-    "attempt": "Int64",
-    "step": "Float64",
-    "time": "Float64",
-    "value": "Float64",
-    "line": "Int64",
-}
+_KINDS = {
+    "group": "q", "writer": "q", "attempt": "q", "line": "q",
+    "step": "d", "time": "d", "value": "d",
+}  # fmt: skip
+"""Columns of the points and what they hold: whole or floating numbers."""
 
 WARM_UP_SHARE = 4
 """One part in so many is the most that the warm-up takes from a series."""
@@ -50,52 +45,64 @@ def group_key(points: Points, by: By) -> Key | None:
     return points.file if by == "file" else JOB
 
 
-def in_order(key: Key) -> tuple[bool, Key]:
-    """Return what keys are sorted by."""
-    return isinstance(key, str), key
+def keys_of(case: Case, metric: str, by: By) -> list[Key]:
+    """Return the keys of the groups of a metric, in order."""
+    named = {group_key(points, by) for points in case.series(metric)}
+    return sorted(
+        (key for key in named if key is not None), key=lambda key: (isinstance(key, str), key)
+    )
 
 
-def frame_of(case: Case, series: Sequence[Points], keys: Sequence[Key], by: By) -> "pl.DataFrame":
-    """Return the finite points of all groups in order.
+def frame_of(case: Case, metric: str, by: By) -> "pl.DataFrame":
+    """Return the finite points of all groups in order; made once for all rules that ask.
 
     Columns: ``group`` (index of its key), ``attempt``, ``lap`` (how often the step counter went
     back), ``at`` (step, else position), and of the point itself ``step``, ``time``, ``value``,
     ``file``, ``host`` and ``line``.
     """
+    if (metric, by) not in case.frames:
+        case.frames[metric, by] = _frame(case, case.series(metric), keys_of(case, metric, by), by)
+    return case.frames[metric, by]
+
+
+def _frame(case: Case, series: Sequence[Points], keys: Sequence[Key], by: By) -> "pl.DataFrame":
     import polars as pl
 
     index = {key: number for number, key in enumerate(keys)}
-    columns: dict[str, list[Any]] = {name: [] for name in _TYPES}
+    columns: dict[str, array[Any]] = {name: array(kind) for name, kind in _KINDS.items()}
     for writer, points in enumerate(series):
         key, count = group_key(points, by), len(points.values)
         if key is None:
             continue
-        columns["group"] += [index[key]] * count
-        columns["writer"] += [writer] * count
-        columns["file"] += [points.file] * count
-        columns["host"] += [points.host] * count
+        columns["group"] += array("q", [index[key]]) * count
+        columns["writer"] += array("q", [writer]) * count
         columns["attempt"] += _attempts(case, points)
         columns["step"] += points.steps
         columns["time"] += points.times
         columns["value"] += points.values
         columns["line"] += points.lines
-    schema = {name: getattr(pl, kind) for name, kind in _TYPES.items()}
     known = pl.col("step").fill_nan(None)
     one = ["writer", "attempt"]
-    frame = pl.DataFrame(columns, schema=schema).with_columns(
+    frame = pl.DataFrame({name: pl.Series(column) for name, column in columns.items()})
+    frame = frame.with_columns(
         lap=(known.diff().fill_null(0.0) < 0).cum_sum().over(one),
         at=known.fill_null(pl.int_range(pl.len()).cast(pl.Float64).over(one)),
+    ).filter(pl.col("value").is_finite())
+    first = pl.col("step", "time", "writer", "line").first()
+    joined = frame.group_by(ORDER, maintain_order=True).agg(pl.col("value").median(), first)
+    files = pl.Series([points.file for points in series], dtype=pl.String)
+    hosts = pl.Series([points.host for points in series], dtype=pl.String)
+    joined = joined.sort(ORDER)
+    return joined.with_columns(
+        file=files.gather(joined["writer"]), host=hosts.gather(joined["writer"])
     )
-    joined = frame.filter(pl.col("value").is_finite()).group_by(ORDER, maintain_order=True)
-    return joined.agg(
-        pl.col("value").median(), pl.col("step", "time", "file", "host", "line").first()
-    ).sort(ORDER)
 
 
-def _attempts(case: Case, points: Points) -> list[int]:
-    if points.file not in case.attempts.starts:
-        return [case.attempts.at(points.file, 0, points.attempt)] * len(points.lines)
-    return [case.attempts.at(points.file, line, points.attempt) for line in points.lines]
+def _attempts(case: Case, points: Points) -> "array[int]":
+    found = array("q")
+    for attempt, begin, end in case.attempts.spans(points):
+        found += array("q", [attempt]) * (end - begin)
+    return found
 
 
 def counted(frame: "pl.DataFrame", skip: int, last: int | None) -> "pl.DataFrame":

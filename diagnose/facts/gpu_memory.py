@@ -198,7 +198,7 @@ class _Steps:
         if failed is None or time != time or clock is Clock.NONE:
             return True
         at = self._clocks.instant(time, clock, host=points.host, file=points.file)
-        apart = self._clocks.difference(at, failed) if at else None
+        apart = self._clocks.difference(at, failed)
         return apart is None or apart[0] >= -apart[1]
 
 

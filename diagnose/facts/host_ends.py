@@ -94,7 +94,5 @@ def _since(
     moments: list[Instant], at: Instant | None, clocks: Clocks, *, latest: bool
 ) -> float | None:
     """Return the seconds from the latest or the earliest of some moments to another."""
-    if at is None:
-        return None
     apart = [found[0] for one in moments if (found := clocks.difference(one, at)) is not None]
     return (min if latest else max)(apart, default=None)

@@ -165,7 +165,7 @@ def _first_after(
     start: Instant | None, stamps: list[tuple[int, Instant]], clocks: Clocks
 ) -> int | None:
     for line, instant in stamps:
-        apart = None if start is None else clocks.difference(start, instant)
+        apart = clocks.difference(start, instant)
         if apart is not None and apart[0] > apart[1]:
             return line
     return None

@@ -72,14 +72,11 @@ def derived_event(
 
 def runs_of(points: Points, attempts: Attempts) -> Iterator[list[Point]]:
     """Yield the points of each attempt; a step counter that goes back begins another run."""
-    run: list[Point] = []
-    last: tuple[int, float] | None = None
-    for point in points_of(points):
-        attempt = attempts.at(points.file, point.line, points.attempt)
-        if run and last is not None and (attempt != last[0] or point.step < last[1]):
-            yield run
-            run = []
-        run.append(point)
-        last = attempt, point.step
-    if run:
-        yield run
+    known = points_of(points)
+    for _, begin, end in attempts.spans(points):
+        first = begin
+        for place in range(begin + 1, end):
+            if known[place].step < known[place - 1].step:
+                yield known[first:place]
+                first = place
+        yield known[first:end]

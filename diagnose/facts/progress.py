@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import nlargest
 from typing import Literal
 
 from diagnose.facts.attempts import Attempts, step_counters
@@ -157,7 +158,7 @@ class Progress:
             key=lambda instant: instant.seconds,
             default=None,
         )
-        apart = self._clocks.difference(end, last) if end is not None and last is not None else None
+        apart = self._clocks.difference(end, last)
         if apart is None or apart[0] <= BEFORE_END:
             return False
         return -apart[0] % ZONE_STEP <= BEFORE_END
@@ -254,7 +255,7 @@ class Progress:
                     return seconds > error
         elif seen is None and mark.instant is not None and mark.file != event.file:
             bound = self._no_later(event)
-            apart = self._clocks.difference(bound, mark.instant) if bound is not None else None
+            apart = self._clocks.difference(bound, mark.instant)
             if apart is not None and apart[0] > apart[1]:
                 return True
         if mark.file == event.file:
@@ -313,32 +314,26 @@ def _series_marks(
     earliest, or none where they cannot be of one clock.
     """
     numbered = any(step == step for step in points.steps)
-    # What one process prints from its start to its highest step is told by the end of it.
-    one = points.rank is not None and points.file not in attempts.starts
-    whole = not one or max(points.steps, default=0.0) not in points.steps[-1:]
+    numbers = points.steps if numbered else points.lines
     marks: dict[int, dict[float, Mark]] = {}
     ends: dict[int, int] = {}
-    columns = reversed(points.steps), reversed(points.times), reversed(points.lines)
-    for step, time, line in zip(*columns, strict=True):
-        if numbered and step != step:
+    for attempt, begin, end in attempts.spans(points):
+        part = numbers[begin:end]
+        highest = nlargest(FAR_PAST, {number for number in part if number == number})
+        if not highest:
             continue
-        attempt = attempts.at(points.file, line, points.attempt)
-        known = marks.setdefault(attempt, {})
-        ends[attempt] = max(line, ends.get(attempt, line))
-        number = step if numbered else line
-        mark = known.get(number)
-        if mark is not None:
-            mark.line = min(line, mark.line)
-            mark.time = _agreed(mark.time, time)
-        elif len(known) == FAR_PAST and not whole:
-            break
-        elif len(known) < FAR_PAST or number > min(known):
-            mark = Mark(points.file, points.rank, attempt, line, None, clock=clock)
-            mark.step = step if numbered else None
-            mark.time = _agreed(None, time)
-            known[number] = mark
-            if len(known) > FAR_PAST:
-                del known[min(known)]
+        last = next(place for place in range(end - 1, -1, -1) if numbers[place] == numbers[place])
+        ends[attempt] = max(points.lines[last], ends.get(attempt, 0))
+        known, least = marks.setdefault(attempt, {}), highest[-1]
+        for place in [place for place, number in enumerate(part, begin) if number >= least]:
+            number, line = numbers[place], points.lines[place]
+            mark = known.setdefault(
+                number, Mark(points.file, points.rank, attempt, line, None, clock=clock)
+            )
+            mark.step = number if numbered else None
+            mark.time = _agreed(mark.time, points.times[place])
+        for number in sorted(known)[:-FAR_PAST]:
+            del known[number]
     for attempt, known in marks.items():
         known[max(known)].line = ends[attempt]
         for number in sorted(known):

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from diagnose.facts import statistics
+from diagnose.facts.baseline.comparable import expected_of
 from diagnose.facts.case import Case
-from diagnose.facts.frame import ORDER, By, Key, counted, frame_of, group_key, in_order
+from diagnose.facts.frame import ORDER, By, Key, counted, frame_of, keys_of
 from diagnose.facts.statistics import Shape
 from diagnose.model.event import Clock, Event
 
@@ -20,8 +21,11 @@ __all__ = ["STATISTICS", "By", "Group", "Key", "SeriesResult", "SeriesView", "Sp
 Predicate = Callable[[float], bool]
 
 STATISTICS = frozenset(
-    {"median", "p95", "cv", "slope", "mad_z", "step_change", "before_after", "ratio_to_peers"}
-)
+    {
+        "median", "p95", "cv", "slope", "mad_z", "step_change", "before_after", "ratio_to_peers",
+        "ratio_to_baseline",
+    }
+)  # fmt: skip
 """What ``evaluate`` computes; the rest of the rule language's statistics have no result yet."""
 
 FEWEST_WINDOWS = 5
@@ -183,16 +187,16 @@ def evaluate(
     Returns:
         None where the metric is not in the logs, or no group has enough points.
     """
-    series = case.series(metric)
-    named = {key for points in series if (key := group_key(points, by)) is not None}
-    keys = sorted(named, key=in_order)
+    keys = keys_of(case, metric, by)
     if stat not in STATISTICS or not keys:
         return None
     if stat == "before_after":
-        found = _before_after(case, frame_of(case, series, keys, by), at, skip, window)
+        found = _before_after(case, frame_of(case, metric, by), at, skip, window)
+    elif stat == "ratio_to_baseline":
+        frame = counted(frame_of(case, metric, by), skip, last)
+        found = _ratio_to_baseline(frame, expected_of(case, metric), window)
     else:
-        frame = counted(frame_of(case, series, keys, by), skip, last)
-        found = _groups(frame, stat, window)
+        found = _groups(counted(frame_of(case, metric, by), skip, last), stat, window)
     by_key = {keys[index]: found[index] for index in sorted(found)}
     return SeriesResult(metric=metric, by=by, stat=stat, by_key=by_key) if by_key else None
 
@@ -293,6 +297,27 @@ def _ratio_to_peers(frame: "pl.DataFrame") -> dict[int, Group]:
         for group, stat, row, peers, own, windows, count in whole.rows()
         if count >= FEWEST_WINDOWS
     }
+
+
+def _ratio_to_baseline(
+    frame: "pl.DataFrame", expected: float | None, window: int
+) -> dict[int, Group]:
+    """Compare the median of each group, and of its windows, with what a baseline expects."""
+    if expected is None:
+        return {}
+    return {
+        key: Group(
+            spots=tuple(_against(spot, expected) for spot in group.spots),
+            windows=[value / expected for value in group.windows],
+            points=group.points,
+        )
+        for key, group in _level(frame, "median", window).items()
+    }
+
+
+def _against(spot: Spot, expected: float) -> Spot:
+    ratio = spot.value / expected
+    return replace(spot, value=ratio, ratio=ratio, before=expected, after=spot.value)
 
 
 def _before_after(

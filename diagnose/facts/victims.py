@@ -92,22 +92,15 @@ def _was_told(
     signal = told.get(event.rank) if event.rank is not None else None
     if signal is None or not explained:
         return False
-    apart = _apart(signal, event, clocks)
+    apart = clocks.apart(signal, event)
     return apart is None or apart[0] >= -TIED - apart[1]
 
 
 def _brought_down(event: Event, failure: Event, clocks: Clocks) -> bool:
     if event.rank == failure.rank or _says(event) == _says(failure):
         return False
-    apart = _apart(failure, event, clocks)
+    apart = clocks.apart(failure, event)
     return apart is not None and TIED + apart[1] < apart[0] <= TEARDOWN_TIME
-
-
-def _apart(first: Event, second: Event, clocks: Clocks) -> tuple[float, float] | None:
-    moments = clocks.of(first), clocks.of(second)
-    if moments[0] is None or moments[1] is None:
-        return None
-    return clocks.difference(moments[0], moments[1])
 
 
 def _says(event: Event) -> str:

@@ -4,9 +4,12 @@ A training log has a million lines with one prefix. What ``peel`` says of one of
 whose prefix differs only in a stamp with a date: the text around the stamp is the key.
 """
 
+import re
+from dataclasses import dataclass
+
 from diagnose.ingest.envelope import peel
 from diagnose.ingest.sniff import Identity
-from diagnose.ingest.stamp import PLAIN, plain_time
+from diagnose.ingest.stamp import PLAIN, PLAIN_BYTES, plain_seconds, plain_time
 from diagnose.model.event import Line
 
 AHEAD = 8
@@ -17,6 +20,24 @@ ZONE = 900
 
 MOST = 512
 """Prefixes remembered of one source; where there are more, something else varies in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class StampedPrefix:
+    """A prefix in which nothing but the stamp changes from line to line.
+
+    Args:
+        pattern: Regular expression of the whole prefix; its one group is the stamp.
+        shift: Seconds that the zone of the stamp adds.
+    """
+
+    pattern: bytes
+    shift: float
+
+    def seconds(self, stamp: bytes) -> float | None:
+        """Return what a stamp says as ``Line.time`` has it, None where it is no time."""
+        plain = plain_seconds(stamp.decode())
+        return None if plain is None else plain + self.shift
 
 
 class Repeated:
@@ -57,6 +78,23 @@ class Repeated:
             self._file, number, raw, raw[end + behind :], time + shift, line.clock, line.rank,
             line.local_rank, line.host, line.pid, line.gpu, line.stream, line.attempt,
         )  # fmt: skip
+
+    def prefix(self, raw: str, begin: int) -> StampedPrefix | None:
+        """Return the prefix of a line that ``peel`` was asked before.
+
+        Args:
+            raw: The line.
+            begin: Character at which the record is known to have begun.
+        """
+        stamp = PLAIN.search(raw, 0, begin)
+        if stamp is None:
+            return None
+        known = self._known.get((raw[: stamp.start()], raw[stamp.end() : begin + AHEAD]))
+        if known is None:
+            return None
+        before, behind = raw[: stamp.start()].encode(), raw[stamp.end() : begin].encode()
+        pattern = re.escape(before) + PLAIN_BYTES + re.escape(behind)
+        return StampedPrefix(pattern, known[2])
 
 
 def _example(line: Line, end: int, time: float | None) -> tuple[Line, int, float] | None:

@@ -5,6 +5,7 @@ bytes (colour codes, container envelopes), and Hyperscan looks for all literals 
 costs Python time, a byte does not.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -139,6 +140,17 @@ class Piece:
         """Return the 1-based number in the original text of the line at a byte offset."""
         ends = self._ends(offset)
         return self.first_line + (self.lines[ends] if self.lines is not None else ends) + 1
+
+    def line_numbers(self, offsets: Sequence[int]) -> "array[int]":
+        """Return ``line_number`` of many byte offsets, each behind the one before."""
+        ends, at = self._ends(offsets[0]) if offsets else 0, offsets[0] if offsets else 0
+        count, first = self.data.count, self.first_line + 1
+        numbers = array("q")
+        for offset in offsets:
+            ends += count(b"\n", at, offset)
+            at = offset
+            numbers.append(first + (ends if self.lines is None else self.lines[ends]))
+        return numbers
 
     def _ends(self, offset: int) -> int:
         """Return the line ends before an offset, counted from the nearest place that is known."""

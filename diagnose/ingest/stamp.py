@@ -38,6 +38,8 @@ DATED = re.compile(
 DATE = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)")
 PLAIN = re.compile(rf"(\d{{4}})[-/](\d\d)[-/](\d\d)[T ]{CLOCK}{FRACTION}")
 """The part of ``DATED`` that changes from line to line."""
+PLAIN_BYTES = rb"(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
+"""The same in bytes, as one group."""
 
 # TensorRT-LLM: [01/05/2026-10:00:00]
 AMERICAN = re.compile(rf"(\[)?(\d\d)/(\d\d)/(\d{{4}})[- ]{CLOCK}{FRACTION}(?(1)\]|(?!\w))")
@@ -93,6 +95,11 @@ def plain_time(found: re.Match[str]) -> float | None:
     return _sum(_day(year, month, day), _seconds(hour, minute, second), fraction)
 
 
+def plain_seconds(text: str) -> float | None:
+    """Return what ``plain_time`` does for a whole text that ``PLAIN`` matches, without a search."""
+    return _sum(_whole_seconds(text[:19]), 0.0, text[20:] or None)
+
+
 def parse_stamp(text: str) -> tuple[float, Clock] | None:
     """Return the stamp that a text consists of, a date alone included; None for anything else."""
     text = text.strip()
@@ -142,6 +149,12 @@ def _sum(day: float | None, seconds: float | None, fraction: str | None) -> floa
     if day is None or seconds is None:
         return None
     return day + seconds + (float("0." + fraction) if fraction else 0.0)
+
+
+@lru_cache(maxsize=4096)
+def _whole_seconds(text: str) -> float | None:
+    day = _day(text[:4], text[5:7], text[8:10])
+    return _sum(day, _seconds(text[11:13], text[14:16], text[17:19]), None)
 
 
 @lru_cache(maxsize=64)

@@ -5,13 +5,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from diagnose.engine.positions import YamlText
+from diagnose.engine.read_baseline import parse_baseline
 from diagnose.engine.reader import Path, Reader, kind, suggestion
 from diagnose.engine.schema import CULPRITS, Key
+from diagnose.errors import RuleErrors
+from diagnose.model.baseline import Baseline
 
 CASE_KEYS: Mapping[str, Key] = {
     "name": Key("text", "required", "what the test shows; unique in the file"),
     "logs": Key("map of file to text, or {from: test name}", "required", "what is read"),
     "copies": Key("{of, ranks}, or a list of them", "none", "the same file of further ranks"),
+    "baseline": Key("text of a baseline file", "none", "what the run is held against"),
     "expect": Key("map", "required", "what the rule must say"),
 }
 EXPECT_KEYS: Mapping[str, Key] = {
@@ -31,6 +36,9 @@ _BOUND_KEYS: Mapping[str, Key] = {
     "gte": Key("0-1", "none", "at least"),
     "lte": Key("0-1", "none", "at most"),
 }
+
+BASELINE = "baseline.yaml"
+"""The file that the baseline of a test counts as."""
 
 COPIES = 4096
 """Copies that one test may make."""
@@ -70,11 +78,13 @@ class Case:
         name: What it shows.
         logs: Text by file name, copies included.
         expect: What the rule must say of them.
+        baseline: What the run is held against, if it is.
     """
 
     name: str
     logs: Mapping[str, str]
     expect: Expectation
+    baseline: Baseline | None = None
 
 
 def read_cases(data: object, reader: Reader) -> list[Case]:
@@ -114,7 +124,20 @@ def _case(
     expect = _expectation(values.get("expect"), (*path, "expect"), reader)
     if name is None or expect is None:
         return None
-    return Case(name=name, logs=logs, expect=expect)
+    baseline = _baseline(values.get("baseline"), (*path, "baseline"), reader)
+    return Case(name=name, logs=logs, expect=expect, baseline=baseline)
+
+
+def _baseline(data: object, path: Path, reader: Reader) -> Baseline | None:
+    text = None if data is None else reader.text(data, path)
+    if text is None:
+        return None
+    try:
+        return parse_baseline(YamlText(BASELINE, text))
+    except RuleErrors as errors:
+        for problem in errors.problems:
+            reader.wrong(path, str(problem))
+        return None
 
 
 def _logs(

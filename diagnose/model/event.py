@@ -173,6 +173,25 @@ class Measurement:
     values: dict[str, float]
 
 
+@dataclass(slots=True, frozen=True)
+class Rows:
+    """Measurements of many lines that one writer prints with the same metrics, as columns.
+
+    Args:
+        line: The first of the lines.
+        steps: Step numbers.
+        times: Seconds as in ``Line.time``.
+        lines: 1-based line numbers.
+        values: Metric name to values in base units.
+    """
+
+    line: Line
+    steps: "array[float]"
+    times: "array[float]"
+    lines: "array[int]"
+    values: dict[str, "array[float]"]
+
+
 @dataclass(slots=True, kw_only=True)
 class Points:
     """One metric of one writer over time, as columns of equal length in the order of the file.

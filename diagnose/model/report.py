@@ -6,6 +6,8 @@ Every object has just the keys of the JSON report, in their order; unknown value
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from diagnose.model.baseline import BaselineTable
+
 Role = Literal["root", "contributing", "cascade", "context"]
 Level = Literal["info", "low", "medium", "high", "critical"]
 Verdict = Literal["root-cause", "symptoms-only", "healthy", "no-evidence"]
@@ -188,3 +190,4 @@ class ReportData:
     timeline: list[Moment]
     unknown_errors: list[UnknownError]
     inputs: Inputs
+    baseline: BaselineTable | None = None

@@ -96,6 +96,7 @@ MODULES = (
 
 
 FAMILIES = {
+    "baseline": "baseline to compare with",
     "bench": "benchmarks of communication",
     "c10d": "PyTorch distributed errors",
     "ckpt": "checkpoint messages",

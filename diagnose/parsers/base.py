@@ -18,6 +18,7 @@ knows no rule, prints nothing and keeps no state between sources.
     Gets the names and sizes in a folder, never the contents (checkpoints).
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,8 +28,9 @@ import regex
 from regex import Pattern as Compiled
 
 from diagnose.ingest.pattern import required_literals
+from diagnose.ingest.repeated import StampedPrefix
 from diagnose.ingest.source import Entry
-from diagnose.model.event import Event, Line, Measurement, Nature, Value
+from diagnose.model.event import Event, Line, Measurement, Nature, Rows, Value
 from diagnose.parsers.derived import LITERALS
 
 TEXT_LIMIT = 2_000
@@ -38,7 +40,7 @@ MATCH_TIMEOUT = 1.0
 """Seconds one pattern may spend on one line; the last guard, patterns are linear by construction."""
 
 Convert = Callable[[str], Value]
-Record = Event | Measurement
+Record = Event | Measurement | Rows
 
 
 class Note(Exception):
@@ -164,6 +166,15 @@ class BlockText(Protocol):
 
     def line_at(self, offset: int) -> Line:
         """Return the line around a byte offset of ``data``, prefixes taken off."""
+
+    def line_numbers(self, offsets: Sequence[int]) -> "array[int]":
+        """Return the 1-based numbers of the lines around byte offsets, in rising order."""
+
+    def prefix_at(self, offset: int) -> StampedPrefix | None:
+        """Return what stands before the record at a byte offset, for lines that look alike.
+
+        None where the prefix has no stamp that alone changes from line to line.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)

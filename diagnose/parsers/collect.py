@@ -9,7 +9,7 @@ from array import array
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from diagnose.model.event import Event, Measurement, Points
+from diagnose.model.event import Event, Measurement, Points, Rows
 from diagnose.parsers.base import Record
 
 KEPT = 64
@@ -20,7 +20,8 @@ CROWD = 16_384
 
 KEPT_IN_CROWD = 2
 
-COLUMNS = ("steps", "times", "values", "lines")
+COLUMNS = ("steps", "times", "lines")
+"""Columns that the series of a table share."""
 
 POINTS = 200_000
 """Points kept of the metrics that a writer prints together."""
@@ -58,14 +59,17 @@ class Collector:
     _events: dict[tuple[object, ...], _Kept] = field(default_factory=dict)
     _held: dict[str, int] = field(default_factory=dict)
     _tables: dict[tuple[Writer, tuple[str, ...]], _Table] = field(default_factory=dict)
+    _chunks: list[Points] = field(default_factory=list)
     notes: dict[str, int] = field(default_factory=dict)
 
     def add(self, record: Record) -> None:
         """Keep an event or a measurement, or count it where the cap is reached."""
         if isinstance(record, Event):
             self._add_event(record)
-        else:
+        elif isinstance(record, Measurement):
             self._add_measurement(record)
+        else:
+            self._add_rows(record)
 
     def note(self, what: str) -> None:
         """Count something that was cut, left out or could not be read."""
@@ -86,7 +90,11 @@ class Collector:
         for (writer, _), table in self._tables.items():
             for series in table.series:
                 found.setdefault((writer, series.metric), []).append(series)
-        whole = [parts[0] if len(parts) == 1 else _in_order(parts) for parts in found.values()]
+        for chunk in self._chunks:
+            writer = chunk.rank, chunk.host, chunk.attempt
+            found.setdefault((writer, chunk.metric), []).append(chunk)
+        join = _Join()
+        whole = [join(parts) for parts in found.values()]
         return sorted(whole, key=lambda one: (one.metric, one.lines[0] if one.lines else 0))
 
     def truncated(self) -> list[dict[str, Any]]:
@@ -141,6 +149,23 @@ class Collector:
         if len(first.lines) >= POINTS:
             self._thin(table)
 
+    def _add_rows(self, rows: Rows) -> None:
+        line = rows.line
+        key = (line.rank, line.host, line.attempt), tuple(rows.values)
+        table = self._tables.get(key)
+        if table is None:
+            table = self._tables[key] = self._new_table(*key)
+        kept = slice(-(table.seen + 1) % table.stride, None, table.stride)
+        table.seen += len(rows.lines)
+        first = table.series[0]
+        first.steps.extend(rows.steps[kept])
+        first.times.extend(rows.times[kept])
+        first.lines.extend(rows.lines[kept])
+        for column, values in zip(table.columns, rows.values.values(), strict=True):
+            column.extend(values[kept])
+        while len(first.lines) >= POINTS:
+            self._thin(table)
+
     def _new_table(self, writer: Writer, metrics: tuple[str, ...]) -> _Table:
         rank, host, attempt = writer
         steps, times, lines = array("d"), array("d"), array("q")
@@ -184,17 +209,37 @@ class Collector:
             event.line += line_offset
             event.end_line += line_offset
             self._add_event(event)
+        shifted: dict[int, array[int]] = {}
         for chunk in points:
-            series = replace(chunk)
-            if line_offset:
-                series.lines = array("q", [line + line_offset for line in chunk.lines])
-            key = (chunk.rank, chunk.host, chunk.attempt), (chunk.metric, str(line_offset))
-            self._tables[key] = _Table([series], [series.values])
+            lines = chunk.lines
+            if line_offset and id(lines) not in shifted:
+                shifted[id(lines)] = array("q", [line + line_offset for line in lines])
+            self._chunks.append(replace(chunk, lines=shifted.get(id(lines), lines)))
 
 
-def _in_order(parts: list[Points]) -> Points:
-    """Return the points of one metric and writer as one series, in the order of lines."""
-    parts = sorted((part for part in parts if part.lines), key=lambda part: part.lines[0])
+class _Join:
+    """Puts parts of a series behind one another; series whose parts share columns go on sharing."""
+
+    def __init__(self) -> None:
+        self._shared: dict[tuple[int, ...], tuple[Points, list[int] | None]] = {}
+
+    def __call__(self, parts: list[Points]) -> Points:
+        """Return the points of one metric and writer as one series, in the order of lines."""
+        parts = sorted((part for part in parts if part.lines), key=lambda part: part.lines[0])
+        key = tuple(id(part.lines) for part in parts)
+        if key not in self._shared:
+            self._shared[key] = _columns(parts)
+        columns, order = self._shared[key]
+        values = array("d")
+        for part in parts:
+            values.extend(part.values)
+        if order is not None:
+            values = array("d", [values[at] for at in order])
+        return replace(columns, metric=parts[0].metric, values=values)
+
+
+def _columns(parts: list[Points]) -> tuple[Points, list[int] | None]:
+    """Return the columns but for the values, and the order of their rows where it changes."""
     whole = Points(
         metric=parts[0].metric, file=parts[0].file, rank=parts[0].rank, host=parts[0].host,
         attempt=parts[0].attempt,
@@ -202,10 +247,10 @@ def _in_order(parts: list[Points]) -> Points:
     for part in parts:
         for name in COLUMNS:
             getattr(whole, name).extend(getattr(part, name))
-    apart = all(one.lines[-1] <= two.lines[0] for one, two in zip(parts, parts[1:], strict=False))
-    if not apart:
-        order = sorted(range(len(whole.lines)), key=whole.lines.__getitem__)
-        for name in COLUMNS:
-            column = getattr(whole, name)
-            setattr(whole, name, array(column.typecode, [column[at] for at in order]))
-    return whole
+    if sorted(whole.lines) == whole.lines.tolist():
+        return whole, None
+    order = sorted(range(len(whole.lines)), key=whole.lines.__getitem__)
+    for name in COLUMNS:
+        column = getattr(whole, name)
+        setattr(whole, name, array(column.typecode, [column[at] for at in order]))
+    return whole, order

@@ -13,7 +13,7 @@ The columns are taken from the heading: releases before 2.13 call the last one `
 floating-point difference there, ``root`` came later, ``-I``, ``-C`` and time stamps add or rename some.
 ``nccl_tests.result`` has ``collective``, ``ranks``, ``nodes``, ``hosts``, ``gpus_per_node``, ``gpu_model``,
 ``largest_size`` (bytes), ``peak_busbw``, ``plateau_busbw`` and ``avg_busbw`` (GB/s, 10^9 bytes),
-``plateau_size`` and ``wrong``.
+``plateau_size``, ``wrong``, and ``sizes`` with ``busbws``: the out-of-place rows.
 
 The plateau is the best out-of-place row of 1 GiB and more, else of 256 MiB and more, where
 ``plateau_size`` tells which; without such a row it is None, since smaller messages say nothing about
@@ -168,6 +168,8 @@ def _read(lines: list[Line]) -> Iterator[Event]:
         "gpus_per_node": ranks // len(hosts) if ranks else run.gpus,
         "gpu_model": next(iter(models)) if len(models) == 1 else None,
         "rows": len(run.rows),
+        "sizes": [size for size, *_ in run.rows],
+        "busbws": [busbw for *_, busbw in run.rows],
         "largest_size": max((size for size, *_ in run.rows), default=None),
         "peak_busbw": max((busbw for *_, busbw in run.rows), default=None),
         "plateau_busbw": plateau,

@@ -4,14 +4,15 @@ The reader knows which literal leads to which parser. It asks the scan where the
 out the lines around them, takes the prefixes off and hands the lines to the parsers that want them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from io import BytesIO
 from typing import BinaryIO
 
 from diagnose.ingest.envelope import peel, records
-from diagnose.ingest.repeated import Repeated
+from diagnose.ingest.repeated import Repeated, StampedPrefix
 from diagnose.ingest.scan import Literal, Matcher, Piece
 from diagnose.ingest.sniff import Identity
 from diagnose.model.event import Clock, Line
@@ -247,6 +248,12 @@ class PieceReader:
             begin = len(self.piece.data[start:offset].decode("utf-8", "replace"))
         return self.repeated.peel(raw, self.piece.line_number(start), begin)
 
+    def prefix_at(self, offset: int) -> StampedPrefix | None:
+        """Return what stands before the record at an offset, None where it has no such stamp."""
+        start, end = self._bounds(offset)
+        raw, begin = self.piece.data[start:end], offset - start
+        return self.repeated.prefix(raw.decode(), begin) if raw.isascii() else None
+
     def first_lines(self) -> list[str]:
         """Return the first lines of the piece."""
         return _texts(self.piece.data[: EDGE_LINES * 400])
@@ -365,6 +372,14 @@ class PieceBlock:
     def line_at(self, offset: int) -> Line:
         """Return the line around a byte offset of ``data``."""
         return self._piece.line_at(offset)
+
+    def line_numbers(self, offsets: Sequence[int]) -> "array[int]":
+        """Return the numbers of the lines around byte offsets of ``data``, in rising order."""
+        return self._piece.piece.line_numbers(offsets)
+
+    def prefix_at(self, offset: int) -> StampedPrefix | None:
+        """Return what stands before the record at a byte offset of ``data``."""
+        return self._piece.prefix_at(offset)
 
 
 def _all_routes(parsers: Iterable[Parser]) -> Iterator[tuple[str, bool, Route]]:

@@ -18,11 +18,11 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import zip_longest
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.model.event import Event, Measurement, Nature, Value
+from diagnose.model.event import Event, Measurement, Nature, Rows, Value
 from diagnose.parsers.base import BlockText, BulkParser, make_event
+from diagnose.parsers.iteration_rows import Column, rows_behind, shape_of
 from diagnose.parsers.metric_names import nan_event, number, numbers, with_nan_events
 
 ITERATION = LazyPattern(rb"iteration[ \t]+(\d+)/ *\d+[ \t]*\|")
@@ -95,18 +95,18 @@ Layout = list[tuple[bytes, str | None, float]]
 """Label with its colon, metric and factor of each column of an iteration line."""
 
 
-def read(block: BlockText) -> Iterator[Event | Measurement]:
+def read(block: BlockText) -> Iterator[Event | Measurement | Rows]:
     """Read iteration lines, the events in them, and validation lines."""
     loss_seen = nan_seen = False
     scale: float | None = None
     layout: Layout = []
-    anchors = list(ITERATION.finditer(block.data))
-    for found, following in zip_longest(anchors, anchors[1:]):
-        end = block.data.find(b"\n", found.end())
-        end = end if end >= 0 else len(block.data)
-        if following:  # two ranks may have written into one line
-            end = min(end, following.start())
-        rest = block.data[found.end() : end]
+    data, at = block.data, 0
+    while found := ITERATION.search(data, at):
+        at = data.find(b"\n", found.end())
+        at = at if at >= 0 else len(data)
+        if following := ITERATION.search(data, found.end(), at):
+            at = following.start()  # two ranks have written into one line
+        rest = data[found.end() : at]
         values = _repeated(rest, layout)
         if values is None:
             layout = _layout(rest)
@@ -122,9 +122,22 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
         if _overflowed(record, scale):
             yield _overflow(record, scale)
         scale = record.values.get("loss_scale", scale)
-    for found in VALIDATION.finditer(block.data):
+        prefix = block.prefix_at(found.start()) if layout and not following else None
+        if prefix and (shape := shape_of(prefix, _cells(rest, layout), values)):
+            rows, at = rows_behind(block, at + 1, shape, record.line)
+            if rows is not None:
+                yield rows
+    for found in VALIDATION.finditer(data):
         if loss := numbers({"validation_loss": found[2]}):
             yield Measurement(block.line_at(found.start()), float(found[1]), loss)
+
+
+def _cells(rest: bytes, layout: Layout) -> list[Column]:
+    fields = zip(rest.split(b"|")[:-1], layout, strict=True)
+    return [
+        Column(label, field[len(label) :], metric, factor)
+        for field, (label, metric, factor) in fields
+    ]
 
 
 def _columns(rest: bytes) -> dict[str, float]:

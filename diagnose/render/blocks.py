@@ -99,4 +99,19 @@ class StageRow:
     label: str
 
 
-Block = Headline | Prose | Heading | Group | Proof | Item | Note | Command | StageRow
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells under a heading each; of each row the last cell has a tone.
+
+    Args:
+        head: Names of the columns.
+        rows: As many cells each.
+        tones: Of the last cell of each row, as in ``StageRow``.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    tones: tuple[str, ...]
+
+
+Block = Headline | Prose | Heading | Group | Proof | Item | Note | Command | StageRow | Table

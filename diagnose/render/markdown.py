@@ -15,6 +15,7 @@ from diagnose.render.blocks import (
     Proof,
     Prose,
     StageRow,
+    Table,
 )
 from diagnose.render.outline import outline
 from diagnose.render.visible import one_line, visible
@@ -75,6 +76,10 @@ def _draw(block: Block) -> Iterator[str]:
         case StageRow(_, state, checked, why, label=label):
             found = f"**{_escaped(state)}**, {_escaped(checked)}; {_escaped(why)}"
             yield f"- {_escaped(label)}{' ' * label.endswith(' ')}{found}"
+        case Table(head, rows):
+            for row in (head, ("---",) * len(head), *rows):
+                cells = (cell if cell == "---" else _escaped(cell) for cell in row)
+                yield f"| {' | '.join(cells)} |"
 
 
 def _strong(label: str) -> str:

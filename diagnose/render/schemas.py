@@ -1,4 +1,4 @@
-"""JSON Schema (draft 2020-12) of the report, of rules and of playbooks.
+"""JSON Schema (draft 2020-12) of the report, of rules, playbooks and baselines.
 
 The schema of the report is derived from the dataclasses, the others from the tables of keys that
 the loaders check against, so that neither can differ from what the program does.
@@ -10,6 +10,8 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from diagnose import shipped
+from diagnose.engine.read_baseline import BASELINE_KEYS, RUN_KEYS, TEST_KEYS, WAYS
 from diagnose.engine.schema import CONDITION_KEYS, CULPRITS, EXPLAIN_KEYS, GROUPS, RULE_KEYS, Key
 from diagnose.model.report import LEVELS, STAGES, ReportData
 from diagnose.playbooks import KINDS, PLAYBOOK_KEYS, STEP_KEYS
@@ -21,6 +23,7 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+_AT_LEAST_ONE: Schema = {"type": "integer", "minimum": 1}
 
 
 def report_schema() -> Schema:
@@ -48,6 +51,43 @@ def rule_schema() -> Schema:
                 f"{form}-condition": _of_keys(keys, _CONDITION_VALUES)
                 for form, keys in CONDITION_KEYS.items()
             },
+        },
+    }
+
+
+def baseline_schema() -> Schema:
+    """Return the schema of a baseline file."""
+    known = shipped.table("baseline")
+    tests = _of_keys(
+        TEST_KEYS,
+        {
+            **dict.fromkeys(("name", "test", "gpu", "unit"), _TEXT),
+            **dict.fromkeys(("gpus", "nodes"), _AT_LEAST_ONE),
+            **dict.fromkeys(("ok", "warning"), _SHARE),
+            "metric": {"enum": list(known["metrics"])},
+            "bench": {"enum": list(known["benchmarks"])},
+            "size": {"anyOf": [_TEXT, _AT_LEAST_ONE]},
+            "expected": {"type": "number", "exclusiveMinimum": 0},
+            "measured": {"type": "number", "minimum": 0},
+            "better": {"enum": ["larger", "smaller"]},
+        },
+    )
+    return {
+        "$schema": DRAFT,
+        "title": "diagnose baseline",
+        **_of_keys(
+            BASELINE_KEYS,
+            {
+                "gpu": _TEXT,
+                "ok": _SHARE,
+                "warning": _SHARE,
+                "run": {"$ref": "#/$defs/run"},
+                "tests": {"type": "array", "items": {"$ref": "#/$defs/test"}, "minItems": 1},
+            },
+        ),
+        "$defs": {
+            "test": {**tests, "oneOf": [{"required": [way]} for way in WAYS]},
+            "run": _of_keys(RUN_KEYS, dict.fromkeys(RUN_KEYS, _EXPRESSIONS)),
         },
     }
 
@@ -173,6 +213,7 @@ _ADJUSTMENTS: Schema = {
         "additionalProperties": False,
     },
 }
+_EDGES: Schema = {"type": "array", "items": {"anyOf": [_TEXT, {"$ref": "#/$defs/explain"}]}}
 _EXPRESSIONS: Schema = {"type": "object", "additionalProperties": True}
 
 _RULE_VALUES: Mapping[str, Schema] = {
@@ -192,7 +233,8 @@ _RULE_VALUES: Mapping[str, Schema] = {
         "properties": {name: _TEXT for name in CULPRITS},
         "additionalProperties": False,
     },
-    "explains": {"type": "array", "items": {"anyOf": [_TEXT, {"$ref": "#/$defs/explain"}]}},
+    "explains": _EDGES,
+    "explained_by": _EDGES,
     "cleared_by": {"anyOf": [_CONDITION, {"const": "progress"}]},
     "confidence": _SHARE,
     "raise": _ADJUSTMENTS,

@@ -29,11 +29,51 @@ _CHINESE: tuple[tuple[str, str], ...] = (
     ),
     (r"(.*); it explains (\d+) other findings?\.", r"\1；它解释了另外 \2 项发现。"),
     (r"(.*), and (\d+) more independent\.", r"\1；另有 \2 个独立根因。"),
+    # rows of a baseline that were not judged, and doubtful ones
+    (r"the logs hold no (.*)", r"日志中没有 \1"),
+    (r"it is for (.*); the logs do not say how many ran", r"适用于 \1；日志未说明运行了多少"),
+    (r"it is for (.*); this run has (.*)", r"适用于 \1；本次运行为 \2"),
+    (r"it is for (.*); the logs hold (.*)", r"适用于 \1；日志中为 \2"),
+    (
+        r"the baseline was made with (\S+) (.*); this run has (.*)",
+        r"基线的 \1 为 \2；本次运行为 \3",
+    ),
+    (r"its result is not stated under 'measured'", "未在 'measured' 中给出结果"),
+    (r"the test has no messages of (.*)", r"测试中没有 \1 的消息"),
+    (
+        r"it takes runs at two sizes, or (\S+) of this run and a row for fewer GPUs",
+        r"需要两种规模的运行，或本次运行的 \1 以及更少 GPU 的一行",
+    ),
+    (
+        r"of nodes with eight GPUs only those of (.*) reach that; state 'gpu:' in the row; "
+        r"(.*) is what nodes of (.*) give when they are well \(without NVLS\)",
+        r"八卡节点中只有 \1 能达到，请在该行写明 'gpu:'；\2 是 \3 节点正常时（未用 NVLS）的数值",
+    ),
+    (
+        r"of nodes with eight GPUs only those of (.*) reach that; state 'gpu:' in the row",
+        r"八卡节点中只有 \1 能达到，请在该行写明 'gpu:'",
+    ),
+    (
+        r"8 (\S+) reach at most (.*); expect that, or look whether both figures are bus bandwidth; "
+        r"(.*) is what nodes of (.*) give when they are well \(without NVLS\)",
+        r"8 张 \1 最多达到 \2：请改为该值，或检查两个数是否都是总线带宽；"
+        r"\3 是 \4 节点正常时（未用 NVLS）的数值",
+    ),
+    (
+        r"8 (\S+) reach at most (.*); expect that, or look whether both figures are bus bandwidth",
+        r"8 张 \1 最多达到 \2：请改为该值，或检查两个数是否都是总线带宽",
+    ),
+    (
+        r"no eight GPUs are known to reach that; look whether it is a bus bandwidth in GB/s",
+        "已知没有八卡节点能达到；请检查是否为以 GB/s 计的总线带宽",
+    ),
+    (r"no published run is above (.*)", r"已公开的运行均不超过 \1"),
     (r"no such file or folder", "没有这样的文件或文件夹"),
     (r"binary", "二进制文件"),
 )
 
 _INPUTS = {
+    "baseline to compare with": "用于比较的基线",
     "PyTorch distributed errors": "PyTorch 分布式错误",
     "checkpoint messages": "检查点消息",
     "collective timeouts and dumps": "集合通信超时与转储",

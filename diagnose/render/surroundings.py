@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from diagnose.model.report import Finding, ReportData
+from diagnose.render import comparison
 from diagnose.render.blocks import Block, Heading, Item, Note, Prose, StageRow
 from diagnose.render.sentences import translated
 from diagnose.render.who import first_names
@@ -27,6 +28,7 @@ def around(
         verbose: Without limits, with the timeline and every unknown error.
     """
     yield from _job(report, lang)
+    yield from comparison.compared(report, lang)
     yield Heading(phrase(lang, "checked"))
     for name, stage in report.stages.items():
         state = "state-no-evidence" if stage.state == "no-evidence" else stage.state
@@ -92,6 +94,7 @@ def _unchecked(report: ReportData, lang: Language) -> list[str]:
         missing = report.job.ranks_missing
         words = "no-log" if len(missing) == 1 else "no-logs"
         entries[phrase(lang, words, ranks=ranges(missing))] = None
+    entries |= dict.fromkeys(comparison.unmeasured(report, lang))
     for skipped in report.inputs.skipped:
         reason = translated(lang, skipped["reason"])
         entries[phrase(lang, "skipped", file=skipped["file"], reason=reason)] = None

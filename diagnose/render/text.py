@@ -18,6 +18,7 @@ from diagnose.render.blocks import (
     Proof,
     Prose,
     StageRow,
+    Table,
 )
 from diagnose.render.outline import outline
 from diagnose.render.visible import one_line, visible
@@ -29,6 +30,9 @@ TONES = {"bad": "bold red", "unsure": "bold yellow", "good": "bold green", "none
 PROOF_LINES = 3
 """Lines that the text of one place may take unless all is asked for."""
 
+
+GAP = 2
+"""Columns between two cells of a table."""
 
 LEAST = 20
 """Columns that a text needs to stand beside another."""
@@ -109,6 +113,26 @@ def _draw(block: Block, console: Console) -> Iterator[Text]:
             else:
                 yield cells
             yield from lines
+        case Table():
+            yield from _table(block, console)
+
+
+def _table(block: Table, console: Console) -> Iterator[Text]:
+    """Yield the rows in columns; the first column takes what the others leave and is wrapped."""
+    columns = list(zip(block.head, *block.rows, strict=True))
+    names, *others = [max(Text(cell).cell_len for cell in column) for column in columns]
+    room = max(LEAST, min(names, console.width - sum(others) - GAP * (len(others) + 1)))
+    tones = ["dim", *(TONES[tone] for tone in block.tones)]
+    for number, (row, tone) in enumerate(zip([block.head, *block.rows], tones, strict=True)):
+        first, *rest = list(Text(one_line(row[0])).wrap(console, room)) or [Text()]
+        line = Text.assemble(" " * GAP, _cell(first.plain.rstrip(), room))
+        for cell, width in zip(row[1:-1], others[:-1], strict=True):
+            line.append(" " * GAP + _cell(one_line(cell), width))
+        line.append(" " * GAP).append(one_line(row[-1]), tone)
+        if number == 0:
+            line.stylize("dim")
+        yield line
+        yield from (Text(" " * GAP + part.plain) for part in rest)
 
 
 def _proof(block: Proof, console: Console) -> Iterator[Text]:

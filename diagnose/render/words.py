@@ -63,6 +63,32 @@ _WORDS: dict[str, tuple[str, str]] = {
     "unknown-errors": ("Errors that no rule knows", "没有规则认识的错误"),
     "timeline": ("Timeline", "时间线"),
     "job": ("Job", "作业"),
+    # the baseline
+    "baseline": ("Compared with {file}", "与 {file} 比较"),
+    "column-test": ("test", "测试"),
+    "column-expected": ("expected", "预期"),
+    "column-measured": ("measured", "实测"),
+    "column-ratio": ("ratio", "比值"),
+    "column-judged": ("verdict", "结论"),
+    "row-ok": ("ok", "正常"),
+    "row-warning": ("warning", "警告"),
+    "row-failure": ("failure", "不合格"),
+    "row-not-measured": ("not measured", "未测量"),
+    "row-not-comparable": ("not comparable", "不可比"),
+    "row-question": (
+        "{name}: question the expectation: {question}",
+        "{name}：预期值本身可疑：{question}",
+    ),
+    "row-predicted": (
+        "{name}: {because} make it {value}; mend that first",
+        "{name}：由{because}推得 {value}；应先处理前者",
+    ),
+    "row-unmeasured": (
+        "{name}: {reason}; to measure it: {command}",
+        "{name}：{reason}；测量方法：{command}",
+    ),
+    "product": ("{factors} = {value}", "{factors} = {value}"),
+    "list": (" and ", "、"),
     # who
     "ranks": ("rank {names}", "rank {names}"),
     "hosts": ("{names}", "{names}"),

@@ -55,6 +55,26 @@ def test_a_cause_pattern_explains_by_cause():
     assert roles(found)["effect@job"] == "cascade"
 
 
+NAMING = propose(
+    "naming", "c.effect", cause="resources.test", explained_by=["other", "cause:dataflow.*"]
+)
+
+
+def test_an_effect_names_its_causes():
+    other = propose("other", "c.other")
+    found = verdict([other, NAMING], case(event("c.other", 1), event("c.effect", 2)))
+    assert roles(found) == {"other@job": "root", "naming@job": "cascade"}
+    by_cause = propose("slow", "c.slow", cause="dataflow.test")
+    found = verdict([by_cause, NAMING], case(event("c.slow", 1), event("c.effect", 2)))
+    assert roles(found) == {"slow@job": "root", "naming@job": "cascade"}
+
+
+def test_what_an_effect_does_not_name_does_not_explain_it():
+    claims = propose("claims", "c.cause", explains=["naming", "cause:resources.*"])
+    found = verdict([claims, NAMING], case(event("c.cause", 1), event("c.effect", 2)))
+    assert roles(found) == {"claims@job": "root", "naming@job": "root"}
+
+
 class TestScope:
     @pytest.mark.parametrize(
         ("scope", "cause", "effect", "role"),

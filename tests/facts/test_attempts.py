@@ -125,3 +125,12 @@ def test_a_host_that_joined_at_a_restart_was_not_there_before():
            for line, pid in ((12, 50), (22, 60))]  # fmt: skip
     attempts = find_attempts(reading(*old, *new))
     assert [attempts.at("a.log", line) for line in (5, 15, 25)] == [0, 1, 2]
+
+
+def test_a_series_falls_into_its_attempts():
+    known = reading(restart(10, left=2), restart(50, left=1))
+    attempts = find_attempts(known)
+    series = points("loss", [1.0] * 6, lines=[2, 9, 11, 40, 60, 61])
+    assert attempts.spans(series) == [(0, 0, 2), (1, 2, 4), (2, 4, 6)]
+    assert attempts.spans(points("loss", [1.0, 1.0], lines=[20, 21])) == [(1, 0, 2)]
+    assert attempts.spans(points("loss", [], lines=[])) == []

@@ -1,8 +1,10 @@
 """Memory stays bounded and counts stay exact."""
 
 import math
+from array import array
+from itertools import pairwise
 
-from diagnose.model.event import Event, Line, Measurement, Nature
+from diagnose.model.event import Event, Line, Measurement, Nature, Rows
 from diagnose.parsers import collect
 from diagnose.parsers.collect import Collector
 
@@ -111,3 +113,38 @@ def test_chunks_of_a_source_follow_each_other():
     (loss,) = into.points()
     assert (list(loss.lines), list(loss.values)) == ([1, 11], [1.0, 2.0])
     assert list(first[0].lines) == [1]
+
+
+def rows(first, count):
+    numbers = range(first, first + count)
+    values = {"loss": array("d", numbers), "step_time": array("d", [0.5] * count)}
+    steps, times, lines = array("d", numbers), array("d", [math.nan] * count), array("q", numbers)
+    return Rows(Line("a.log", first, "", "", rank=3), steps, times, lines, values)
+
+
+def test_rows_say_what_single_measurements_say():
+    one_by_one, together = Collector("a.log"), Collector("a.log")
+    for number in range(1, 38):
+        one_by_one.add(measured(number, loss=float(number), step_time=0.5))
+    together.add(rows(1, 30))
+    together.add(rows(31, 7))
+    assert repr(together.points()) == repr(one_by_one.points())
+
+
+def test_rows_are_thinned_evenly(monkeypatch):
+    monkeypatch.setattr(collect, "POINTS", 40)
+    into = Collector("a.log")
+    for first, count in ((1, 30), (31, 7), (38, 3), (41, 60), (101, 300)):
+        into.add(rows(first, count))
+    for one in into.points():
+        assert 5 < len(one.lines) < 40
+        assert list(one.steps) == list(one.lines) == sorted(one.lines)
+        assert max(b - a for a, b in pairwise(one.lines)) <= 32
+    assert any("loss" in note["what"] for note in into.truncated())
+
+
+def test_series_come_in_the_order_of_lines():
+    into = Collector("a.log")
+    for number in (3, 1, 2):
+        into.add(measured(number, loss=float(number)))
+    assert list(into.points()[0].values) == [1.0, 2.0, 3.0]
