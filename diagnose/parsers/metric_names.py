@@ -33,6 +33,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "avg_reader_cost", "fetch_time", "batch-generator", "dataloader_wait", "dataloader_time",
         "data_wait", "data_wait_time", "data", "time_metrics/data_loading", "data_load_time",
     ),
+    "step_tokens": (
+        "step_tokens", "batch_tokens", "tokens_in_batch", "local_tokens", "tokens_in_step",
+        "tokens_this_step", "num_tokens_local",
+    ),
     "compute_time": ("compute_time", "compute", "fwd_bwd_time", "updt"),
     "comm_time": ("comm_time", "communication_time", "comm", "collective_time", "comm_wait"),
     "optimizer_time": ("optimizer_time", "opt_time", "optim_time"),

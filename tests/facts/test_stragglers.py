@@ -189,6 +189,31 @@ def test_a_rank_that_is_only_noisier_is_not_slow():
     assert not told(*series(lambda rank, step: 0.5 * chance.gauss(1, 0.06 if rank == 3 else 0.005)))
 
 
+def with_tokens(own, tokens, **options):
+    records = series(own, **options)
+    for rank in range(16):
+        values = [tokens(rank, step) for step in range(STEPS)]
+        records.append(points("step_tokens", values, file=f"rank{rank}.jsonl", rank=rank))
+    return records
+
+
+def test_own_work_that_follows_the_tokens_is_explained_by_the_data():
+    def tokens(rank, step):
+        return 4000 + (1500 if rank == 5 else 0) + 37 * ((rank * 11 + step * 7) % 30)
+
+    records = with_tokens(lambda rank, step: tokens(rank, step) * 1e-4, tokens)
+    assert not told(*records)
+    (found,) = told(*records, name="train.ranks_imbalanced")
+    assert found.fields["role"] == "lengths"
+    assert found.fields["correlation"] > 0.9
+    assert found.fields["rest"] > 0.1
+
+
+def test_tokens_that_are_alike_explain_nothing():
+    (found,) = told(*with_tokens(slow(5), lambda rank, step: 4096))
+    assert found.rank == 5
+
+
 def test_more_slow_ranks_than_can_be_faults():
     records = series(slow(1, 4, 7, 10, 13, by=1.3))
     assert not told(*records)

@@ -13,8 +13,9 @@ work short and wait long. What is compared is therefore the own work, never the 
     of layers may be to blame as well; ``slowest``: the ten slowest ranks.
 ``train.ranks_imbalanced``
     ``role`` says which places of the layout are slow on all hosts (``stage``, ``expert``,
-    ``slot``), or that slow ranks are too many to be faults (``scattered``), or take turns
-    (``turns``, ``rest`` of the step being lost to them); ``score``, ``gain`` and ``slow`` as above.
+    ``slot``), or that slow ranks are too many to be faults (``scattered``), take turns (``turns``,
+    ``rest`` of the step being lost to them) or have more tokens in their batch (``lengths``, with
+    the ``correlation`` of tokens and own work); ``score``, ``gain`` and ``slow`` as above.
 ``train.slow_collectives``
     Nobody is late, and still the shortest wait of each step is ``transfer`` seconds, ``ratio`` of
     the own work; ``rise`` is its last third over its first.
@@ -27,7 +28,7 @@ from collections.abc import Iterator
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.job import JobModel
 from diagnose.facts.points import derived_event, points_of
-from diagnose.facts.stragglers import roles, scores, table, unattributable
+from diagnose.facts.stragglers import lengths, roles, scores, table, unattributable
 from diagnose.facts.stragglers.collectives import transfers
 from diagnose.facts.stragglers.gains import gains
 from diagnose.facts.stragglers.places import Place, places_of
@@ -66,6 +67,7 @@ def derive(
 
 def _judge(compared: table.Table, places: dict[int, Place]) -> Iterator[Event]:
     cells = scores.with_excess(compared)
+    cells, correlation = lengths.evened(cells)
     levels = scores.usual(cells)
     imbalances, explained = roles.effects(levels, places)
     cells = scores.less(cells, explained)
@@ -86,5 +88,7 @@ def _judge(compared: table.Table, places: dict[int, Place]) -> Iterator[Event]:
         yield tell.scattered(scattered)
     elif won.rest > scores.FLOOR:
         yield tell.turns(won.rest)
+    if correlation is not None:
+        yield tell.lengths(correlation)
     if not found and (fields := transfers(compared, cells, usual)):
         yield tell.collectives(fields)

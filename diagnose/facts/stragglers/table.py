@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 PHASES = ("compute_time", "data_time", "comm_time", "step_time")
 
+TOKENS = "step_tokens"
+
 MOST_STEPS = 2000
 """Steps that are looked at; of more, every n-th."""
 
@@ -39,7 +41,7 @@ class Table:
     Args:
         cells: Columns ``rank``, ``attempt``, ``at`` (the step, else the position), ``own``,
             ``compute``, ``data``, ``wait``, ``whole`` (seconds, null where unknown), ``base``
-            (what an excess is a share of), ``file`` and ``line``.
+            (what an excess is a share of), ``tokens`` (of its batch), ``file`` and ``line``.
         steps: How many there are.
         ranks: In order.
         by_data: Only the wait for data is known of the own work.
@@ -53,12 +55,13 @@ class Table:
 
 def own_series(series: Iterable[Points]) -> list[Points]:
     """Return the times of steps that a rank states of itself."""
-    series = [one for one in series if one.metric in PHASES or one.metric == "compute_time_min"]
+    wanted = (*PHASES, TOKENS, "compute_time_min")
+    series = [one for one in series if one.metric in wanted]
     over_ranks = {(one.file, one.rank) for one in series if one.metric == "compute_time_min"}
     return [
         one
         for one in series
-        if one.metric in PHASES
+        if one.metric != "compute_time_min"
         and one.rank is not None
         and not ((one.file, one.rank) in over_ranks and one.metric != "step_time")
     ]
@@ -88,7 +91,7 @@ def read(series: Iterable[Points], attempts: Attempts) -> Table | None:
 
 
 def _ranks_by_metric(series: Iterable[Points]) -> Mapping[str, set[int]]:
-    found: dict[str, set[int]] = {metric: set() for metric in PHASES}
+    found: dict[str, set[int]] = {metric: set() for metric in (*PHASES, TOKENS)}
     for points in series:
         if points.rank is not None and len(points.values) >= FEWEST_STEPS:
             found[points.metric].add(points.rank)
@@ -102,7 +105,8 @@ def _joined(series: list[Points], attempts: Attempts) -> "pl.DataFrame":
     every = max(1, -(-max(len(points.values) for points in series) // MOST_STEPS))
     parts = [_frame(points, attempts, every) for points in series]
     metrics = [
-        pl.col("value").filter(pl.col("metric") == metric).last().alias(metric) for metric in PHASES
+        pl.col("value").filter(pl.col("metric") == metric).last().alias(metric)
+        for metric in (*PHASES, TOKENS)
     ]
     return (
         pl.concat(parts)
@@ -155,11 +159,16 @@ def _own(frame: "pl.DataFrame", *, by_data: bool) -> "pl.DataFrame":
     own = data if by_data else compute + data.fill_null(0.0)
     return (
         frame.with_columns(
-            own=own, compute=compute, data=data, wait=pl.col("comm_time"), whole=whole
+            own=own,
+            compute=compute,
+            data=data,
+            wait=pl.col("comm_time"),
+            whole=whole,
+            tokens=pl.col(TOKENS),
         )
         .filter(pl.col("own") >= 0)
         .with_columns(base=pl.col("whole" if by_data else "own"))
-        .drop(PHASES)
+        .drop(*PHASES, TOKENS)
         .drop_nulls("base")
     )
 

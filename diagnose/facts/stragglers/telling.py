@@ -135,6 +135,20 @@ class Teller:
         fields: dict[str, Value] = {"role": "turns", "rest": rest, **self._common}
         return self._event(EVENTS[1], fields, self._place(self._table.ranks[0]))
 
+    def lengths(self, correlation: float) -> Event:
+        """Return the event of batches of unequal length.
+
+        Args:
+            correlation: Of tokens and own work, over all ranks and steps.
+        """
+        fields: dict[str, Value] = {
+            "role": "lengths",
+            "correlation": correlation,
+            "rest": self._lost_to_lengths(),
+            **self._common,
+        }
+        return self._event(EVENTS[1], fields, self._place(self._table.ranks[0]))
+
     def collectives(self, fields: dict[str, Value]) -> Event:
         """Return the event of slow collectives."""
         return self._event(EVENTS[2], fields, self._place(self._table.ranks[0]))
@@ -162,6 +176,17 @@ class Teller:
         )
         share = steps["share"].median()
         return min(1.0, share) if isinstance(share, float) else 1.0
+
+    def _lost_to_lengths(self) -> float:
+        """Return the share of a step by which the longest batch exceeds the median one."""
+        import polars as pl
+
+        whole = pl.coalesce(pl.col("whole").median(), pl.col("own").max())
+        steps = self._cells.group_by(STEP).agg(
+            lost=pl.col("by_length").max() * pl.col("scale").first() / whole
+        )
+        lost = steps["lost"].mean()
+        return lost if isinstance(lost, float) else 0.0
 
     def _place(self, rank: int) -> tuple[str, int]:
         """Return the last line of a rank."""
