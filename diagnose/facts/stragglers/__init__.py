@@ -6,11 +6,13 @@ work short and wait long. What is compared is therefore the own work, never the 
 ``train.straggler``
     One rank, host or tensor-parallel group (``unit``; ``ranks``) whose own work is longer than that
     of the median rank in ``share`` of the steps, ``score`` times as long there (``own`` against
-    ``peers``, s); ``phase`` says whether ``compute`` or ``data`` makes it so. Steps would be
-    ``gain`` shorter without it, and all such units together account for ``explained`` of what is
-    lost. ``wait_ratio`` is its wait over that of the median rank; ``chance`` bounds the probability
-    of such a rank among equal ones; ``stage``: it is a whole pipeline stage, so that the division
-    of layers may be to blame as well; ``slowest``: the ten slowest ranks.
+    ``peers``, s). ``usual`` is the median excess over all steps, ``apart`` how far the slow steps
+    lie above the others: a part-time straggler has two paces, a noisy rank one. ``phase`` says
+    whether ``compute`` or ``data`` makes it so. Steps would be ``gain`` shorter without it, once
+    the other units are mended, and all units together account for ``explained`` of what is lost.
+    ``wait_ratio`` is its wait over that of the median rank; ``chance`` bounds the probability of
+    such a rank among equal ones; ``stage``: it is a whole pipeline stage, so that the division of
+    layers may be to blame as well; ``slowest``: the ten slowest ranks.
 ``train.ranks_imbalanced``
     ``role`` says which places of the layout are slow on all hosts (``stage``, ``expert``,
     ``slot``), or that slow ranks are too many to be faults (``scattered``), take turns (``turns``,

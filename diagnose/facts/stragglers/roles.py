@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median_low
 
 from diagnose.facts.stragglers.places import Place
-from diagnose.facts.stragglers.scores import FLOOR
+from diagnose.facts.stragglers.scores import FLOOR, GATE
 
 ROLES = ("stage", "expert", "slot")
 
@@ -62,7 +62,13 @@ def effects(
             number: median_low(rest[rank] for rank in ranks) for number, ranks in members.items()
         }
         middle = median_low(by_place.values())
-        slow = sorted(number for number, one in by_place.items() if one - middle > FLOOR)
+        spread = median_low(
+            abs(rest[rank] - by_place[number])
+            for number, ranks in members.items()
+            for rank in ranks
+        )
+        least = max(FLOOR, GATE * spread)
+        slow = sorted(number for number, one in by_place.items() if one - middle > least)
         if not slow or len(slow) > len(members) / 2:
             continue
         worst = max(slow, key=lambda number: by_place[number])

@@ -44,6 +44,8 @@ class Score:
         rank: Global rank.
         share: Part of the steps in which it is slow, less those in which it is as much too fast.
         excess: Median excess of its slow steps.
+        usual: Median excess of all its steps.
+        apart: How far its slow steps lie above its others; 0 where it has no others.
         chance: Bound on the probability that one of so many equal ranks looks like this.
         own: Its own work in slow steps, seconds.
         peers: That of the median rank.
@@ -56,6 +58,8 @@ class Score:
     rank: int
     share: float
     excess: float
+    usual: float
+    apart: float
     chance: float
     own: float
     peers: float
@@ -111,7 +115,7 @@ def bound(noise: float, levels: Mapping[int, float]) -> float:
         levels: The median excess of each rank.
     """
     spread = median_low(abs(one) for one in levels.values())
-    return max(FLOOR, GATE * noise, GATE * spread)
+    return max(FLOOR, GATE * math.hypot(noise, spread))
 
 
 def stand_out(cells: "pl.DataFrame", limit: float) -> list[Score]:
@@ -143,6 +147,8 @@ def stand_out(cells: "pl.DataFrame", limit: float) -> list[Score]:
             fast=pl.col("fast").sum(),
             count=pl.len(),
             excess=pl.col("excess").filter("slow").median(),
+            usual=pl.col("excess").median(),
+            else_=pl.col("excess").filter(~pl.col("slow")).median(),
             own=pl.col("own").filter("slow").median(),
             peers=pl.col("level").filter("slow").median(),
             wait_ratio=pl.col("wait_ratio").filter("slow").median(),
@@ -163,7 +169,9 @@ def stand_out(cells: "pl.DataFrame", limit: float) -> list[Score]:
             more = row["more_data"] or 0.0, row["more_compute"]
             found.append(
                 Score(
-                    rank=row["rank"], share=share, excess=row["excess"], chance=chance,
+                    rank=row["rank"], share=share, excess=row["excess"], usual=row["usual"],
+                    apart=0.0 if row["else_"] is None else row["excess"] - row["else_"],
+                    chance=chance,
                     own=row["own"], peers=row["peers"],
                     by_data=more[1] is None or more[0] > more[1],
                     wait_ratio=row["wait_ratio"], file=row["file"], line=row["line"],

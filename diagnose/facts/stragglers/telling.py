@@ -66,6 +66,8 @@ class Teller:
             "phase": "data" if sum(one.by_data for one in own) > len(own) / 2 else "compute",
             "score": median(one.own / one.peers if one.peers else 1.0 for one in own),
             "excess": median(one.excess for one in own),
+            "usual": median(one.usual for one in own),
+            "apart": median(one.apart for one in own),
             "share": median(one.share for one in own),
             "own": worst.own,
             "peers": worst.peers,
