@@ -91,11 +91,43 @@ def test_step_times_need_a_batch():
         [*run(64, 3100.0), *run(56, 7100.0)],
         [*run(64, 3100.0), argument("world_size", 8, file="n8/log.txt")],
         [*run(64, 3100.0), *run(8, 7100.0, rank=12)],
+        [
+            *run(64, 3100.0),
+            *run(8, 7100.0),
+            *(points("loss", [2.5, 2.4, 2.3, 2.2], file=f"n{size}/log.txt") for size in (8, 64)),
+        ],
+        [points("tokens_per_s_gpu", [9.0] * 9, file=f"gpu{index}.log") for index in (1, 2, 4)],
     ],
-    ids=["one size", "fewer workers after a restart", "no throughput", "a rank of a larger job"],
+    ids=[
+        "one size",
+        "fewer workers after a restart",
+        "no throughput",
+        "a rank of a larger job",
+        "the same losses",
+        "logs of single GPUs",
+    ],
 )
 def test_what_is_no_scaling_test(records):
     assert not scaling(*records)
+
+
+def test_sizes_in_names_and_in_meshes():
+    by_name = [
+        points("tokens_per_s_gpu", [rate] * 9, file=f"run-{size}gpus.log")
+        for size, rate in ((8, 7000.0), (64, 3500.0))
+    ]
+    by_mesh = [
+        one
+        for size, rate in ((8, 7000.0), (64, 3500.0))
+        for one in (
+            argument("data_parallel_shard_size", size // 4, file=f"m{size}.log"),
+            argument("tensor_model_parallel_size", 4, file=f"m{size}.log", line=2),
+            points("tokens_per_s_gpu", [rate] * 9, file=f"m{size}.log"),
+        )
+    ]
+    for records in (by_name, by_mesh):
+        (found,) = scaling(*records)
+        assert (found["sizes"], found["efficiency"]) == ([8, 64], 0.5)
 
 
 def test_the_largest_run_is_the_job():
