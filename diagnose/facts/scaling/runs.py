@@ -85,6 +85,8 @@ def set_apart(reading: Reading) -> list[Run]:
     What the others report as errors stays.
     """
     runs = runs_of(reading)
+    if not runs:
+        return []
     others = runs[:-1]
     _forget_folders(reading, runs)
     events = {id(event) for run in others for event in run.events}
