@@ -7,7 +7,7 @@ step. A maximum over ranks that one of them prints is not its own time and is le
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diagnose.facts.attempts import Attempts
 from diagnose.model.event import Points
@@ -103,50 +103,51 @@ def _joined(series: list[Points], attempts: Attempts) -> "pl.DataFrame":
     import polars as pl
 
     every = max(1, -(-max(len(points.values) for points in series) // MOST_STEPS))
-    parts = [_frame(points, attempts, every) for points in series]
     metrics = [
         pl.col("value").filter(pl.col("metric") == metric).last().alias(metric)
         for metric in (*PHASES, TOKENS)
     ]
+    position = pl.int_range(pl.len()).over("writer").cast(pl.Float64)
+    frame = _points(series, attempts).with_columns(
+        at=pl.col("at").fill_nan(None).fill_null(position)
+    )
     return (
-        pl.concat(parts)
+        (frame if every == 1 else frame.filter(pl.col("at") % every == 0))
         .filter(pl.col("value").is_finite())
-        .group_by("rank", *STEP)
+        .group_by("rank", *STEP, maintain_order=True)
         .agg(*metrics, pl.col("file", "line").first())
     )
 
 
-def _frame(points: Points, attempts: Attempts, every: int) -> "pl.DataFrame":
+def _points(series: list[Points], attempts: Attempts) -> "pl.DataFrame":
+    """Return all points; ``writer`` is the number of their series."""
     import polars as pl
 
-    count = len(points.values)
-    columns: dict[str, Any] = {
-        "at": points.steps,
-        "value": points.values,
-        "line": points.lines,
-    }
+    steps, values, lines = array("d"), array("d"), array("q")
+    writers, starts = array("q"), array("q")
+    for number, points in enumerate(series):
+        count = len(points.values)
+        steps.extend(points.steps)
+        values.extend(points.values)
+        lines.extend(points.lines)
+        writers.extend(array("q", [number]) * count)
+        starts.extend(_attempts(points, attempts))
+    columns = {"at": steps, "value": values, "line": lines, "writer": writers, "attempt": starts}
+    kinds = {"d": pl.Float64, "q": pl.Int64}
     frame = pl.DataFrame(
-        {name: _series(name, column) for name, column in columns.items()}
-    ).with_columns(
-        rank=pl.lit(points.rank, pl.Int64),
-        metric=pl.lit(points.metric),
-        file=pl.lit(points.file),
-        attempt=pl.Series(_attempts(points, attempts), dtype=pl.Int64)
-        if points.file in attempts.starts
-        else pl.lit(attempts.at(points.file, 0, points.attempt), pl.Int64),
-        at=pl.col("at").fill_nan(None).fill_null(pl.int_range(count).cast(pl.Float64)),
+        {name: pl.Series(column, dtype=kinds[column.typecode]) for name, column in columns.items()}
     )
-    return frame if every == 1 else frame.filter(pl.col("at") % every == 0)
+    return frame.with_columns(
+        rank=pl.Series([one.rank for one in series], dtype=pl.Int64).gather(frame["writer"]),
+        metric=pl.Series([one.metric for one in series]).gather(frame["writer"]),
+        file=pl.Series([one.file for one in series]).gather(frame["writer"]),
+    )
 
 
-def _series(name: str, column: "array[float] | array[int]") -> "pl.Series":
-    import polars as pl
-
-    return pl.Series(name, column, dtype=pl.Int64 if column.typecode == "q" else pl.Float64)
-
-
-def _attempts(points: Points, attempts: Attempts) -> list[int]:
-    return [attempts.at(points.file, line, points.attempt) for line in points.lines]
+def _attempts(points: Points, attempts: Attempts) -> "array[int]":
+    if points.file not in attempts.starts:
+        return array("q", [attempts.at(points.file, 0, points.attempt)]) * len(points.lines)
+    return array("q", [attempts.at(points.file, line, points.attempt) for line in points.lines])
 
 
 def _own(frame: "pl.DataFrame", *, by_data: bool) -> "pl.DataFrame":
