@@ -132,10 +132,11 @@ def _points(series: list[Points], attempts: Attempts) -> "pl.DataFrame":
         lines.extend(points.lines)
         writers.extend(array("q", [number]) * count)
         starts.extend(_attempts(points, attempts))
-    columns = {"at": steps, "value": values, "line": lines, "writer": writers, "attempt": starts}
-    kinds = {"d": pl.Float64, "q": pl.Int64}
+    reals = {"at": steps, "value": values}
+    numbers = {"line": lines, "writer": writers, "attempt": starts}
     frame = pl.DataFrame(
-        {name: pl.Series(column, dtype=kinds[column.typecode]) for name, column in columns.items()}
+        {name: pl.Series(column, dtype=pl.Float64) for name, column in reals.items()}
+        | {name: pl.Series(column, dtype=pl.Int64) for name, column in numbers.items()}
     )
     return frame.with_columns(
         rank=pl.Series([one.rank for one in series], dtype=pl.Int64).gather(frame["writer"]),
