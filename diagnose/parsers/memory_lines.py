@@ -13,6 +13,9 @@ torchtitan, ``flushes`` of DeepSpeed): each stops the device, and more of them c
 ``torch.alloc_conf_refused`` is a setting of the allocator that was not accepted or cannot work, with
 the ``option`` and the ``problem``.
 
+``train.memory_estimate`` is what Megatron-LM computes for weights, optimizer and activations, in bytes;
+``measured`` is the highest peak of the memory lines behind it, ``ratio`` that over the ``total``.
+
 DeepSpeed's ``MA ... CA ...`` lines are read with its steps. *Empty*: nothing is printed where memory
 is no problem. *Cut off*: a line cut inside a figure gives the figures before it.
 """
@@ -21,14 +24,34 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.model.event import Measurement, Nature
-from diagnose.parsers.base import BlockText, BulkParser, LineParser, Pattern
+from diagnose.model.event import Event, Measurement, Nature, Value
+from diagnose.parsers.base import BlockText, BulkParser, LineParser, Pattern, make_event
 from diagnose.parsers.metric_names import numbers
 
 _MEGATRON = LazyPattern(
     rb"(?:\[Rank (\d+)\] )?\(after \d+ iterations\) memory \(MB\) \| allocated: ([\d.]+)"
     rb"(?: \| max allocated: ([\d.]+))?(?: \| reserved: ([\d.]+))?"
 )
+
+
+_ESTIMATE = LazyPattern(
+    rb"Theoretical memory footprints: weight and optimizer=([\d.]+) MB"
+    rb"(?:, activation=([\d.]+) MB, total=([\d.]+) MB)?"
+)
+
+
+def read_estimate(block: BlockText) -> Iterator[Event]:
+    """Read the estimate (``theoretical_memory_usage.py``) and hold the peaks behind it against it."""
+    for found in _ESTIMATE.finditer(block.data):
+        fields: dict[str, Value] = {"states": round(float(found[1]) * 2**20)}
+        if found[3]:
+            total = float(found[3])
+            fields |= {"activations": round(float(found[2]) * 2**20), "total": round(total * 2**20)}
+            peaks = [float(one[3]) for one in _MEGATRON.finditer(block.data, found.end()) if one[3]]
+            if peaks and total:
+                fields |= {"measured": round(max(peaks) * 2**20), "ratio": max(peaks) / total}
+        line = block.line_at(found.start())
+        yield make_event("train.memory_estimate", Nature.MEASUREMENT, line, fields)
 
 
 def read_megatron(block: BlockText) -> Iterator[Measurement]:
@@ -74,6 +97,14 @@ PARSERS = (
         read=read_megatron,
         emits=("memory_allocated", "memory_peak", "memory_reserved"),
         sample="[Rank 0] (after 2 iterations) memory (MB) | allocated: 9812.40 | max allocated: 38120.55 | reserved: 41250.00 | max reserved: 41250.00\n",
+    ),
+    BulkParser(
+        name="megatron-memory-estimate",
+        title="Megatron-LM's estimate of GPU memory, beside what was measured",
+        opens=("Theoretical memory footprints: ",),
+        read=read_estimate,
+        emits=("train.memory_estimate",),
+        sample="Theoretical memory footprints: weight and optimizer=18204.11 MB, activation=21987.40 MB, total=40191.51 MB\n",
     ),
     LineParser(
         name="memory-warnings",

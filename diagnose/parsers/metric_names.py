@@ -1,12 +1,15 @@
 """The names under which programs log a number, and the canonical metric each one means.
 
 Not a parser: the parsers of step lines and of metric files share it. A name counts without regard
-to case and to ``_ - / .`` and blanks. The unit that a name states (``step_ms``, ``time(s)``,
-``memory(GiB)``) is applied; a name whose unit or meaning is open (``throughput``) is left out.
+to case and to ``_ - / .`` and blanks, and with or without a heading such as ``train/``. The unit
+that a name states (``step_ms``, ``time(s)``, ``memory(GiB)``) is applied; a name whose unit or
+meaning is open (``throughput``) is left out.
 
 Canonical units: seconds, bytes, per second; ``mfu`` is 0 to 1. ``memory_used`` is memory whose
 name does not say whether it is allocated, reserved or a peak. ``skipped_steps`` and ``nan_steps``
-count since the line before; ``skipped_steps_total`` counts since the start of the run.
+count since the line before; ``skipped_steps_total`` and ``alloc_retries`` (flushes of the
+allocator's cache) count since the start of the run. ``recv_wait`` is the time a pipeline stage waits
+for its neighbours, ``gpu_power`` the mean watts of a GPU.
 """
 
 import math
@@ -32,6 +35,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "data_time", "dataload_time", "data_loading", "data_loading_time", "reader_cost",
         "avg_reader_cost", "fetch_time", "batch-generator", "dataloader_wait", "dataloader_time",
         "data_wait", "data_wait_time", "data", "time_metrics/data_loading", "data_load_time",
+        "batch-generator-time",
     ),
     "step_tokens": (
         "step_tokens", "batch_tokens", "tokens_in_batch", "local_tokens", "tokens_in_step",
@@ -39,10 +43,13 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "compute_time": ("compute_time", "compute", "fwd_bwd_time", "updt"),
     "comm_time": ("comm_time", "communication_time", "comm", "collective_time", "comm_wait"),
-    "optimizer_time": ("optimizer_time", "opt_time", "optim_time"),
+    "recv_wait": ("recv_wait", "p2p_wait", "pipe_recv_time"),
+    "optimizer_time": (
+        "optimizer_time", "opt_time", "optim_time", "optimizer", "opt", "optim", "optimizer_step",
+    ),
     "checkpoint_time": (
         "checkpoint_time", "ckpt_time", "save-checkpoint", "timing_s/save_checkpoint",
-        "checkpoint_save_time", "save_checkpoint_time",
+        "checkpoint_save_time", "save_checkpoint_time", "save_time",
     ),
     "loss": (
         "loss", "train_loss", "train/loss", "lm loss", "reduced_train_loss", "loss/train/total",
@@ -54,11 +61,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "learning_rate": (
         "lr", "learning_rate", "learning-rate", "lr-AdamW/group0", "base_lr", "train/lr",
-        "train/learning_rate", "actor/lr",
+        "train/learning_rate", "actor/lr", "actor_lr",
     ),
     "grad_norm": (
         "grad_norm", "gnorm", "grad-norm", "global_norm", "grad_norm/total", "gradient_norm",
-        "global_grad_norm", "train/grad_norm", "actor/grad_norm",
+        "global_grad_norm", "train/grad_norm", "actor/grad_norm", "actor_grad_norm",
     ),
     "loss_scale": ("loss_scale", "loss-scale", "grad_scale", "amp_scale"),
     "tokens_per_s": (
@@ -96,6 +103,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "mem", "memory", "gpu_mem", "gpu_memory", "cuda_mem", "cuda_memory", "vram", "mem_used",
         "memory_used", "gpu_mem_used", "gpu_memory_used", "memory_usage", "gpu_memory_usage",
     ),
+    "alloc_retries": (
+        "alloc_retries", "num_alloc_retries", "memory/num_alloc_retries", "memory/alloc_retries",
+    ),
+    "gpu_power": ("gpu_power", "power per GPU (W/GPU)"),
     "skipped_steps": ("skipped_steps", "number of skipped iterations", "skipped_iterations"),
     "nan_steps": ("nan_steps", "number of nan iterations"),
     "consumed_samples": ("consumed_samples", "consumed samples", "consumed_train_samples"),
@@ -107,10 +118,14 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 STEP_NAMES = (
-    "global_step", "trainer/global_step", "num_updates", "current_steps", "_step", "step",
-    "iteration", "iter", "training_step", "train_step", "opt_step", "steps", "it", "batch_idx",
+    "global_step", "trainer/global_step", "train/global_step", "num_updates", "current_steps",
+    "_step", "step", "iteration", "iter", "training_step", "train_step", "opt_step", "steps", "it",
+    "batch_idx", "update",
 )  # fmt: skip
 """In the order in which they are believed: ``step`` may count within an epoch."""
+
+HEADINGS = frozenset({"train", "training", "perf", "performance", "timing"})
+"""What may stand before the name and a ``/``."""
 
 CLOCK_NAMES = ("timestamp", "_timestamp", "ts", "wall_time", "datetime", "date", "time")
 RANK_NAMES = ("rank", "global_rank")
@@ -118,8 +133,13 @@ HOST_NAMES = ("host", "hostname", "node", "node_name")
 
 PARTS = {
     "compute_time": ("fwd", "bwd", "forward", "backward", "fwd_time", "bwd_time", "forward_time",
-                     "backward_time", "forward-compute", "backward-compute"),
-    "comm_time": ("allreduce", "sync", "allreduce_time", "sync_time", "allgather_time"),
+                     "backward_time", "forward-compute", "backward-compute",
+                     "forward-compute-time", "backward-compute-time"),
+    "comm_time": ("allreduce", "sync", "allreduce_time", "sync_time", "allgather_time",
+                  "all-grads-sync", "all-grads-sync-time", "params-all-gather-time",
+                  "embedding-grads-all-reduce-time", "non-tensor-parallel-grads-all-reduce-time"),
+    "recv_wait": ("forward-recv-time", "backward-recv-time", "forward-send-backward-recv-time",
+                  "backward-send-forward-recv-time"),
 }  # fmt: skip
 """Columns whose sum is the metric, where the metric itself is not logged."""
 
@@ -129,8 +149,8 @@ UNITS: dict[str, float] = {
     "mib": 1 << 20, "gb": 1 << 30, "gib": 1 << 30,
 }  # fmt: skip
 
-TIMES = frozenset({"step_time", "data_time", "compute_time", "comm_time", "optimizer_time",
-                   "checkpoint_time"})  # fmt: skip
+TIMES = frozenset({"step_time", "data_time", "compute_time", "comm_time", "recv_wait",
+                   "optimizer_time", "checkpoint_time"})  # fmt: skip
 MEMORY = frozenset({"memory_allocated", "memory_reserved", "memory_peak", "memory_used"})
 
 STATED = {
@@ -138,6 +158,12 @@ STATED = {
     "vramreserved": ("memory_reserved", UNITS["gib"]),
     "currentmemoryallocated": ("memory_allocated", UNITS["gib"]),  # PaddleNLP
     "currentmemoryreserved": ("memory_reserved", UNITS["gib"]),
+    "memallocatedbytes": ("memory_allocated", 1.0),  # Megatron-LM's tags
+    "memreservedbytes": ("memory_reserved", 1.0),
+    "memmaxallocatedbytes": ("memory_peak", 1.0),
+    "stepms": ("step_time", UNITS["ms"]),
+    "msperstep": ("step_time", UNITS["ms"]),
+    "msperiter": ("step_time", UNITS["ms"]),
 }
 """Names without a unit whose program is known by the name."""
 
@@ -180,7 +206,15 @@ def canonical(name: str) -> tuple[str, float, bool] | None:
 
 def _known(name: str) -> str | None:
     key = squash(name)
-    return _METRIC.get(key) or (f"{_PART[key]}+" if key in _PART else None)
+    heading, slash, rest = name.partition("/")
+    if key in _METRIC:
+        return _METRIC[key]
+    if key in _PART:
+        return f"{_PART[key]}+"
+    heading = heading.strip().lower()
+    if not slash or heading not in HEADINGS or rest.lower().startswith(heading):
+        return None  # the Trainer's "train/train_loss" is a mean over the run
+    return _known(rest)
 
 
 def number(value: object) -> float | None:
@@ -219,15 +253,18 @@ def numbers(texts: Mapping[str, bytes | None]) -> dict[str, float]:
     return values
 
 
-def metrics(columns: Mapping[str, object], *, bare_times: float = 1.0) -> dict[str, float]:
+def metrics(
+    columns: Mapping[str, object], *, bare_times: float = 1.0, time_is_step: bool = False
+) -> dict[str, float]:
     """Return the canonical metrics of one record.
 
-    ``time`` is the time of a step only beside a column for data (detectron2, mmengine); alone it
-    is as often a clock.
+    ``time`` is the time of a step beside a column for data (detectron2, mmengine); alone it is as
+    often a clock.
 
     Args:
         columns: Names and values as logged.
         bare_times: Factor to seconds of times whose name states no unit.
+        time_is_step: ``time`` is known to be the time of a step.
     """
     values: dict[str, float] = {}
     sums: dict[str, float] = {}
@@ -241,12 +278,14 @@ def metrics(columns: Mapping[str, object], *, bare_times: float = 1.0) -> dict[s
             sums[metric[:-1]] = sums.get(metric[:-1], 0.0) + value
         else:
             values.setdefault(metric, value)
-    if "data_time" in values and "step_time" not in values:
+    if (time_is_step or "data_time" in values) and "step_time" not in values:
         whole = number(columns.get("time"))
         if whole is not None and whole < 1e6:
             values["step_time"] = whole * bare_times
     for metric, total in sums.items():
         values.setdefault(metric, total)
+    if "iteration-time" in columns and (tflops := number(columns.get("throughput"))) is not None:
+        values.setdefault("tflops", tflops)  # the tags of Megatron-LM, whose unit is known
     if values.get("loss") == 0 and math.isnan(values.get("grad_norm", 0.0)):
         values["loss"] = math.nan  # Hugging Face's filter prints windows of NaN as 0.0
     if values.get("mfu", 0.0) > 1.5:  # a utilisation over 150 % can only be a percentage

@@ -1,7 +1,8 @@
 """Metrics as CSV or TSV: a header with a step and at least one known metric.
 
 Lightning's ``metrics.csv``, exported W&B history, and home-made tables of one row a step or one row
-a step and rank. Blank cells are absent. Columns ``rank``, ``host`` and a time stamp say whose a row
+a step and rank. In a chart that W&B exported, the name of the run stands before the metric (``run 7 -
+train/loss``); a chart of one run is read. Blank cells are absent. Columns ``rank``, ``host`` and a time stamp say whose a row
 is and when it was written. A header that comes again (after a restart) is skipped.
 
 *Empty*: a header without rows. *Cut off*: a row with fewer cells than the header is left out.
@@ -10,28 +11,20 @@ is and when it was written. A header that comes again (after a restart) is skipp
 import csv
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
 
 from diagnose.model.event import Event, Line, Measurement
 from diagnose.parsers.base import Document, FileParser
 from diagnose.parsers.metric_names import (
     ALIASES,
     STEP_NAMES,
-    bare_time_factor,
     canonical,
-    located,
-    metrics,
-    number,
     squash,
-    step_of,
     with_nan_events,
 )
+from diagnose.parsers.metric_rows import Row, measure
 
-PROBE = 400
 DELIMITERS = (",", "\t", ";")
 STEPS = frozenset(squash(name) for name in STEP_NAMES)
-
-Row = tuple[Line, dict[str, object]]
 
 
 def accepts(name: str, head: bytes) -> bool:
@@ -45,13 +38,19 @@ def _header(text: str) -> tuple[str, list[str]] | None:
     for delimiter in DELIMITERS:
         if delimiter not in text:
             continue
-        names = [name.strip() for name in _cells(text, delimiter)]
+        names = _without_run([name.strip() for name in _cells(text, delimiter)])
         if not all(re.fullmatch(r"[A-Za-z_][^={}]{0,60}", name) for name in names):
             continue
         measured = [name for name in names if (known := canonical(name)) and known[0] != "epoch"]
         if measured and any(squash(name) in STEPS for name in names):
             return delimiter, names
     return None
+
+
+def _without_run(names: list[str]) -> list[str]:
+    """Return the names without that of the run, where all but the step have the same."""
+    runs = {name.rpartition(" - ")[0] for name in names if squash(name) not in STEPS}
+    return [name.rpartition(" - ")[2] for name in names] if len(runs) == 1 else names
 
 
 def _cells(text: str, delimiter: str) -> list[str]:
@@ -63,16 +62,7 @@ def _cells(text: str, delimiter: str) -> list[str]:
 
 def read(document: Document) -> Iterator[Event | Measurement]:
     """Read a table of metrics."""
-    rows = _rows(document.lines())
-    probe = list(islice(rows, PROBE))
-    return with_nan_events(_measure(chain(probe, rows), _factor(probe)))
-
-
-def _measure(rows: Iterator[Row], factor: float) -> Iterator[Measurement]:
-    for line, row in rows:
-        values, step = metrics(row, bare_times=factor), step_of(row)
-        if values and step is not None:
-            yield Measurement(located(line, row), step, values)
+    return with_nan_events(measure(_rows(document.lines())))
 
 
 def _rows(lines: Iterator[Line]) -> Iterator[Row]:
@@ -88,20 +78,6 @@ def _rows(lines: Iterator[Line]) -> Iterator[Row]:
         if len(cells) >= len(names):
             present = zip(names, cells, strict=False)
             yield line, {name: cell.strip() for name, cell in present if cell.strip()}
-
-
-def _factor(rows: list[Row]) -> float:
-    """Return the factor to seconds of times without a unit, learnt from one writer's rows."""
-    series = []
-    writer: tuple[int | None, str | None] | None = None
-    for line, row in rows:
-        place = located(line, row)
-        writer = writer or (place.rank, place.host)
-        name = next((n for n in row if canonical(n) == ("step_time", 1.0, False)), None)
-        time = number(row[name]) if name else None
-        if (place.rank, place.host) == writer and time is not None:
-            series.append((place.time, step_of(row), time))
-    return bare_time_factor(series)
 
 
 PARSERS = (

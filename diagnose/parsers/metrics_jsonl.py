@@ -2,45 +2,28 @@
 
 W&B export, LLaMA-Factory, ms-swift and home-made loggers write lines; Hugging Face the latter.
 A record needs a step under one of its usual names and one known metric; columns for rank, host and
-time say whose it is. Nested objects are read one level deep (``{"train": {"loss": 1}}``).
+time say whose it is. Nested objects are read one level deep (``{"train": {"loss": 1}}``). Means since
+the start (LLaMA-Factory's ``throughput``, ms-swift's ``train_speed``) are left out: the time of a step
+is made of ``elapsed_time``.
 
 *Empty*: no record was written. *Cut off*: a last line that is no whole object is left out.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain, islice
 
 from diagnose.model.event import Event, Line, Measurement
 from diagnose.parsers.base import Document, FileParser, Note
-from diagnose.parsers.metric_names import (
-    ALIASES,
-    bare_time_factor,
-    canonical,
-    located,
-    metrics,
-    number,
-    step_of,
-    with_nan_events,
-)
-
-PROBE = 200
-"""Records looked at to learn the unit of times that state none."""
-
-Row = tuple[Line, dict[str, object]]
+from diagnose.parsers.metric_names import ALIASES, metrics, step_of, with_nan_events
+from diagnose.parsers.metric_rows import Row, holds_records, measure, record_of
 
 
 def accepts(name: str, head: bytes) -> bool:
     """Return whether most first lines are objects and one of them is a metric record."""
     if is_trainer_state(name, head):
         return True
-    whole_lines = head.decode("utf-8-sig", "replace").splitlines()[:20]
-    texts = [text for line in whole_lines if (text := line.strip())]
-    if not texts or not texts[0].startswith("{"):
-        return False
-    records = [record for text in texts if (record := _object(text)) is not None]
-    whole = len(records) >= max(1, 0.8 * (len(texts) - 1))
-    return whole and any(step_of(r) is not None and metrics(r) for r in records)
+    return holds_records(head.decode("utf-8-sig", "replace"))
 
 
 def is_trainer_state(name: str, head: bytes) -> bool:
@@ -86,14 +69,7 @@ def _trainer_state(document: Document) -> Iterator[Measurement]:
 
 def _records(lines: Iterator[Line]) -> Iterator[Measurement]:
     bad: list[int] = []
-    rows = _rows(lines, bad)
-    probe = list(islice(rows, PROBE))
-    factor = _factor(probe)
-    for line, record in chain(probe, rows):
-        values = metrics(record, bare_times=factor)
-        step = step_of(record)
-        if values and step is not None:
-            yield Measurement(located(line, record), step, values)
+    yield from measure(_rows(lines, bad))
     if bad:
         raise Note(f"{len(bad)} lines are not JSON, the first is line {bad[0]}")
 
@@ -106,44 +82,10 @@ def _rows(lines: Iterator[Line], bad: list[int]) -> Iterator[Row]:
             continue
         if broken is not None:
             bad.append(broken)
-        record = _object(text)
+        record = record_of(text)
         broken = line.number if record is None else None
         if record is not None:
             yield line, record
-
-
-def _object(text: str) -> dict[str, object] | None:
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict):
-        return None
-    flat: dict[str, object] = {}
-    for name, value in record.items():
-        if isinstance(value, dict):
-            flat |= {f"{name}/{inner}": deep for inner, deep in value.items()}
-        else:
-            flat[name] = value
-    return flat
-
-
-def _factor(rows: list[Row]) -> float:
-    """Return the factor to seconds of times without a unit, learnt from one writer's records."""
-    series = []
-    writer: tuple[int | None, str | None] | None = None
-    for line, record in rows:
-        place = located(line, record)
-        writer = writer or (place.rank, place.host)
-        time = _bare_time(record)
-        if (place.rank, place.host) == writer and time is not None:
-            series.append((place.time, step_of(record), time))
-    return bare_time_factor(series)
-
-
-def _bare_time(record: Mapping[str, object]) -> float | None:
-    name = next((n for n in record if canonical(n) == ("step_time", 1.0, False)), None)
-    return number(record[name]) if name else None
 
 
 PARSERS = (

@@ -29,18 +29,12 @@ A GPU that waits in a collective spins: 100 % of use with little power and an id
 *Empty*: ``-`` and ``[N/A]`` are unknown. *Cut off*: a row with fewer cells than the heading is left out.
 """
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from statistics import median
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.model.event import Event, Line, Nature, Value
-from diagnose.parsers.base import BlockParser, make_event
-from diagnose.parsers.convert import pci
-
-LOW, HIGH = 30, 70
-"""Per cent of use under and over which a sample is idle or busy."""
+from diagnose.model.event import Event, Line
+from diagnose.parsers.base import BlockParser
+from diagnose.parsers.gpu_samples import Samples, monitored
 
 COLUMNS = {
     "gpu": "index", "index": "index", "entity": "index", "pwr": "power", "power": "power", "sm": "use", "pclk": "clock", "temp": "temperature",
@@ -76,8 +70,6 @@ REASON_COLUMNS = {
 }  # fmt: skip
 """The same as columns of their own, ``Active`` or ``Not Active``."""
 
-MEBIBYTE = 1 << 20
-
 TIMES = frozenset({"timestamp", "date", "time"})
 
 _DMON = LazyPattern(r"^\s*#(?:(?:Date\s+Time\s+|\s*Date,\s*Time,)?\s*gpu[\s,]|Entity\s)")
@@ -88,15 +80,6 @@ _QUERY = LazyPattern(
     r"(?:^|, )(?:utilization\.gpu|clocks\.(?:current\.)?sm|power\.draw)(?: \[|,|$)"
 )
 _NUMBER = LazyPattern(r"-?\d+(?:\.\d+)?")
-
-
-@dataclass(slots=True)
-class _Samples:
-    last: Line
-    gpu: str | None = None
-    values: dict[str, list[float]] = field(default_factory=dict)
-    reasons: Counter[str] = field(default_factory=Counter)
-    count: int = 0
 
 
 def _starts(line: Line) -> bool:
@@ -144,19 +127,19 @@ def _ends(lines: list[Line], following: Line) -> bool:
 def _read(lines: list[Line]) -> Iterator[Event]:
     names, times = _names(lines[0].text)
     known = [COLUMNS.get(name, name if name in REASON_COLUMNS else None) for name in names]
-    by_gpu: dict[str, _Samples] = {}
+    by_gpu: dict[str, Samples] = {}
     for line in lines[1:]:
         cells = _row(line.text, names, times)
         if cells is None or _is_query(line.text):
             continue
         row = {name: cell for name, cell in zip(known, cells, strict=True) if name}
         which = row.get("index", row.get("gpu", "0"))
-        _add(by_gpu.setdefault(which, _Samples(line)), line, row)
+        _add(by_gpu.setdefault(which, Samples(line)), line, row)
     for which, samples in by_gpu.items():
-        yield _event(which, samples)
+        yield monitored(which, samples)
 
 
-def _add(samples: _Samples, line: Line, row: dict[str, str]) -> None:
+def _add(samples: Samples, line: Line, row: dict[str, str]) -> None:
     samples.last = line
     samples.count += 1
     harm = 0
@@ -178,33 +161,6 @@ def _bits(cell: str) -> int:
         return int(cell, 0)
     except ValueError:
         return 0
-
-
-def _event(which: str, samples: _Samples) -> Event:
-    values = samples.values
-    use = values.get("use", [])
-    fields: dict[str, Value] = {
-        "index": int(which) if which.isdigit() else None,
-        "samples": samples.count,
-        "use": median(use) if use else None,
-        "use_low": sum(1 for one in use if one < LOW) / len(use) if use else None,
-        "use_high": sum(1 for one in use if one > HIGH) / len(use) if use else None,
-        "slowdown": ", ".join(
-            words for words, count in samples.reasons.items() if 2 * count >= samples.count
-        )
-        or None,
-        "xid": next((int(code) for code in reversed(values.get("xid", [])) if code), None),
-    }
-    for name in ("power", "clock", "sm_active", "tensor_active"):
-        fields[name] = median(values[name]) if name in values else None
-    for name in ("temperature", "thermal_violation", "power_violation", "ecc_volatile"):
-        fields[name] = max(values.get(name, []), default=None)
-    for name in ("pcie_width", "pcie_width_max", "pcie_generation"):
-        fields[name] = min(values.get(name, []), default=None)
-    for name in ("memory_used", "memory_total"):
-        fields[name] = int(max(values[name]) * MEBIBYTE) if name in values else None
-    fields["gpu"] = pci(samples.gpu) if samples.gpu else (which if which.isdigit() else None)
-    return make_event("nvidia_smi.monitor", Nature.MEASUREMENT, samples.last, fields)
 
 
 MONITOR = BlockParser(

@@ -44,6 +44,7 @@ COLUMNS: dict[str, tuple[str, float]] = {
     "throughput per GPU (TFLOP/s/GPU)": ("tflops", 1.0),
     "TFLOPs": ("tflops", 1.0),
     "tokens per gpu per second": ("tokens_per_s_gpu", 1.0),
+    "power per GPU (W/GPU)": ("gpu_power", 1.0),
     "number of skipped iterations": ("skipped_steps", 1.0),
     "number of nan iterations": ("nan_steps", 1.0),
 }
@@ -61,7 +62,7 @@ NEMO_COLUMNS: dict[str, str] = {
 }
 BRIDGE = LazyPattern(rb"Step Time : ([\d.]+)s GPU utilization: ([\d.]+)MODEL_TFLOP/s/GPU")
 VALIDATION = LazyPattern(
-    rb"valid(?:ation)? loss at iteration +(\d+) \|[^\n]*?lm loss value: ([-+\w.]+)"
+    rb"valid(?:ation)?[^|\n]{0,40}? loss at iteration +(\d+)[^|\n]{0,60}\|[^\n]*?lm loss value: ([-+\w.]+)"
 )
 
 TIMERS: dict[str, str] = {
@@ -73,11 +74,16 @@ TIMERS: dict[str, str] = {
     "backward-params-all-reduce": "comm_time",
     "params-all-gather": "comm_time",
     "embedding-grads-all-reduce": "comm_time",
+    "forward-recv": "recv_wait",
+    "backward-recv": "recv_wait",
+    "forward-send-backward-recv": "recv_wait",
+    "backward-send-forward-recv": "recv_wait",
     "optimizer": "optimizer_time",
     "save-checkpoint": "checkpoint_time",
 }
 """Timers that are added up where several name one metric; ``forward-backward`` holds waiting for
-the neighbour stages too, so it is none of them."""
+the neighbour stages too, so it is none of them. ``recv_wait`` is that waiting alone: long on one stage, it
+means that the stage before or behind it is late."""
 
 TABLE = LazyPattern(
     rb"(?:\((?:min, max)\)|max|min) time across ranks \(ms\):[^\n]*\n"

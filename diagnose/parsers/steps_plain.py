@@ -24,6 +24,7 @@ TITAN = LazyPattern(
     rb"memory: *(?P<memory>[\d.]+)GiB\([\d.]+%\) +(?:tps|wps): *(?P<tps>[\d,]+)"
     rb"(?: +tflops: *(?P<tflops>[\d,.]+))?(?: +mfu: *(?P<mfu>[\d.]+)%)?"
 )
+GC = LazyPattern(rb"\[GC\] Performing periodic GC collection took (\d+\.\d+) seconds")
 NANOGPT = LazyPattern(rb"\biter (\d+): loss ([-+\w.]+), time ([\d.]+)ms")
 NANOGPT_EVAL = LazyPattern(rb"\bstep (\d+): train loss [-+\w.]+, val loss ([-+\w.]+)")
 MODDED = LazyPattern(
@@ -36,6 +37,8 @@ MINDFORMERS = LazyPattern(
 PADDLE = LazyPattern(
     rb"^[^\n]*?(?:\bglobal[_ ]step:? (\d+)|\bavg_batch_cost: [\d.]+ sec)[^\n]*", re.MULTILINE
 )
+PADDLE_EVAL = LazyPattern(rb"\beval_loss: ([-+\w.]+), eval_runtime: ")
+PADDLE_MARK = LazyPattern(r"avg_batch_cost: |interval_runtime: |avg_reader_cost: ")
 PADDLE_FIELD = LazyPattern(r"([\w ]+?): ([-+]?[\d.]+(?:[eE][-+]?\d+)?|-?nan|-?inf)\b")
 PADDLE_NAMES = ("loss", "learning_rate", "interval_tokens_per_second_per_device",
                 "interval_hardware_tflops_per_device", "avg_reader_cost", "avg_batch_cost")  # fmt: skip
@@ -44,6 +47,12 @@ PLAIN = LazyPattern(
     rb"\b(?:[Gg]lobal[ _-]?)?(?:[Ss]tep|[Ii]ter(?:ation)?|STEP)\b[ \t]*[:=#\[]?[ \t]*(\d+)\b(?:[ \t]*/[ \t]*(\d+))?"
     rb"([^\n\r]*?\b(?:[Tt]rain(?:ing)?[ _/])?(?:lm[ _]|per_token_)?[Ll]oss\b[^\n\r]*)"
 )
+REVERSED = LazyPattern(
+    rb"(?:\b([A-Za-z]+) )?(\b(?:lm_)?[Ll]oss[=:] ?[-+\w.]+[^\n\r]*?)\b(?:[Gg]lobal[ _]?)?"
+    rb"(?:[Ss]tep|[Ii]ter(?:ation)?)[=:] ?(\d+)\b([^\n\r]*)"
+)
+"""Pairs in an order that puts the loss first; a word before it may say that it is of a validation."""
+HELD_OUT = LazyPattern(rb"[Vv]al(?:id(?:ation)?)?|[Ee]val(?:uation)?|[Tt]est|[Dd]ev")
 BATCHES = LazyPattern(
     rb"\b[Ee]poch\b[ \t]*[:=#\[]?[ \t]*(\d+)[^\n\r]{0,40}?\b[Bb]atch\b[ \t]*[:=#\[]?[ \t]*(\d+)(?:[ \t]*/[ \t]*(\d+))?"
     rb"([^\n\r]*?\w*[Ll]oss\b[^\n\r]*)"
@@ -61,9 +70,14 @@ MEMORY = LazyPattern(
 )
 """Memory with its unit; a word before the name qualifies it (``max mem``, ``CPU mem``)."""
 TRAILING_RATE = LazyPattern(r"([\d,.]+) ?(?:k )?(tok(?:ens)?/s(?:ec)?(?:/(?:gpu|GPU|device))?)")
-TRAILING_TIME = LazyPattern(r"\| *([\d.]+) ?ms *\|")
+TRAILING_TIME = LazyPattern(
+    r"\| *([\d.]+) ?(ms) *\||(?<![\w.])([\d.]+) ?(ms|s|sec)/(?:it|iter|iteration|step)\b"
+)
+PACE = LazyPattern(r"(?<![\w.])([\d.]+) ?(?:it|iter|step)s?/s(?:ec)?\b")
 OTHER_DIALECTS = (b"| consumed samples:", b"GiB(", b" train_time:", b"ms, mfu ")
-OTHERS = LazyPattern(rb"consumed samples|\btps:|samples/sec:|, val loss|lr=\[")
+OTHERS = LazyPattern(
+    rb"consumed samples|\btps:|samples/sec:|, val loss|lr=\[|avg_batch_cost: |interval_runtime: "
+)
 TIME_WORDS = frozenset(
     {"time", "dt", "step_time", "iter_time", "elapsed", "step time", "batch_time"}
 )
@@ -96,6 +110,12 @@ def _titan(block: BlockText) -> Iterator[Measurement]:
         if "mfu" in values:
             values["mfu"] /= 100
         yield Measurement(block.line_at(found.start()), float(found["step"]), values)
+
+
+def read_gc(block: BlockText) -> Iterator[Measurement]:
+    """Read what torchtitan's periodic garbage collection took (``torchtitan/tools/utils.py``)."""
+    for found in GC.finditer(block.data):
+        yield Measurement(block.line_at(found.start()), None, {"gc_time": float(found[1])})
 
 
 def _numbers(found: re.Match[bytes], names: dict[str, str]) -> dict[str, float]:
@@ -143,6 +163,8 @@ def _asia(block: BlockText) -> Iterator[Measurement]:
         yield Measurement(block.line_at(found.start()), float((epoch - 1) * steps + step), values)
     for found in PADDLE.finditer(block.data):
         text = found[0].decode("utf-8", "replace")
+        if not PADDLE_MARK.search(text):
+            continue
         columns = {name.strip(): value for name, value in PADDLE_FIELD.findall(text)}
         values = metrics({name: columns[name] for name in PADDLE_NAMES if name in columns})
         rate = number(columns.get("interval_steps_per_second"))
@@ -151,6 +173,10 @@ def _asia(block: BlockText) -> Iterator[Measurement]:
         if "loss" in values:
             counted = float(found[1]) if found[1] else None
             yield Measurement(block.line_at(found.start()), counted, values)
+
+    for found in PADDLE_EVAL.finditer(block.data):
+        if values := numbers({"validation_loss": found[1]}):
+            yield Measurement(block.line_at(found.start()), None, values)
 
 
 def read_plain(block: BlockText) -> Iterator[Event | Measurement]:
@@ -167,6 +193,14 @@ def _plain(block: BlockText) -> Iterator[Measurement]:
         values = _pairs(found[3].decode("utf-8", "replace"))
         if "loss" in values:
             yield Measurement(block.line_at(found.start()), float(found[1]), values)
+    for found in REVERSED.finditer(block.data):
+        line = block.line_at(found.start())
+        held_out = found[1] and HELD_OUT.fullmatch(found[1])
+        if held_out or OTHERS.search(found[0]) or PLAIN.search(line.text.encode()):
+            continue
+        values = _pairs((found[2] + found[4]).decode("utf-8", "replace"))
+        if "loss" in values:
+            yield Measurement(line, float(found[3]), values)
     for found in BATCHES.finditer(block.data):
         if PLAIN.search(found[0]) or OTHERS.search(found[0]):
             continue
@@ -183,7 +217,7 @@ def _pairs(text: str) -> dict[str, float]:
         if name.lower() in TIME_WORDS:
             if unit in ("ms", "s", "sec", "s/it") and name.lower() != "elapsed":
                 columns.setdefault("step_time_ms" if unit == "ms" else "step_time_s", value)
-            elif not unit and name.lower() == "time":
+            elif not unit and name.lower() != "elapsed":
                 columns.setdefault("time", value)
         elif name == "norm":
             columns.setdefault("grad_norm", value)
@@ -195,8 +229,8 @@ def _pairs(text: str) -> dict[str, float]:
         columns.setdefault(
             rate[2].lower().replace("device", "gpu").replace("tok/", "tokens/"), rate[1]
         )
-    if (time := TRAILING_TIME.search(text)) and not {"step_time_ms", "step_time_s"} & set(columns):
-        columns["step_time_ms"] = time[1]
+    if not {"step_time_ms", "step_time_s"} & set(columns):
+        columns |= _trailing_time(text)
     values = metrics(columns)
     if "loss" not in values and (strange := NO_NUMBER.search(text)):
         values["loss"] = float(strange[2])
@@ -205,6 +239,15 @@ def _pairs(text: str) -> dict[str, float]:
         values.setdefault("step_time", values["data_time"] + values.get("compute_time", 0.0))
         return values
     return {k: v for k, v in values.items() if k not in TIMES or (stated and k == "step_time")}
+
+
+def _trailing_time(text: str) -> dict[str, object]:
+    """Return the time of a step that a value without a name states by its unit."""
+    if time := TRAILING_TIME.search(text):
+        is_ms = (time[2] or time[4]) == "ms"
+        return {"step_time_ms" if is_ms else "step_time_s": time[1] or time[3]}
+    pace = number(found[1]) if (found := PACE.search(text)) else None
+    return {"step_time_s": 1 / pace} if pace else {}
 
 
 PARSERS = (
@@ -218,6 +261,14 @@ PARSERS = (
         sample="[titan] 2026-01-05 10:00:00,123 - root - INFO - step: 10  loss:  8.12345  grad_norm:  1.2345  memory: 45.67GiB(57.70%)  tps: 7,123  tflops: 412.34  mfu: 41.69%\n",
     ),
     BulkParser(
+        name="torchtitan-gc",
+        title="torchtitan's periodic garbage collection",
+        opens=("[GC] ",),
+        read=read_gc,
+        emits=("gc_time",),
+        sample="[titan] 2026-01-05 10:00:13,530 - root - INFO - [GC] Performing periodic GC collection took 0.31 seconds\n",
+    ),
+    BulkParser(
         name="nanogpt-steps",
         title="nanoGPT and modded-nanogpt lines",
         opens=(": loss ", "step_avg:", "val loss "),
@@ -228,10 +279,11 @@ PARSERS = (
     BulkParser(
         name="mindformers-paddle-steps",
         title="MindFormers and Paddle step lines",
-        opens=("per_step_time: ", "global_step: ", "global step ", "avg_batch_cost: "),
+        opens=("per_step_time: ", "global_step: ", "global step ", "avg_batch_cost: ", ", eval_runtime: "),
         read=read_asia,
-        emits=("loss", "step_time", "data_time", "learning_rate", "loss_scale", "grad_norm",
-               "tokens_per_s_gpu", "tflops", "train.nan_loss", "train.nan_gradient"),
+        emits=("loss", "validation_loss", "step_time", "data_time", "learning_rate", "loss_scale",
+               "grad_norm", "tokens_per_s", "tokens_per_s_gpu", "tflops", "epoch",
+               "train.nan_loss", "train.nan_gradient"),
         sample="2026-01-05 10:00:02,108 - [mindformers/core/callback/callback.py:529] - INFO - { Epoch:[  1/  2], step:[    2/ 6500], loss: 10.633, per_step_time: 1752ms, lr: 1e-05, overflow cond: False, loss_scale: 1.0, global_norm: [1.508834], train_throughput_per_npu: 170.738T\n",
     ),
     BulkParser(

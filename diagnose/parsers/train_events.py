@@ -50,7 +50,7 @@ ARGUMENTS = frozenset({
     "overlap_param_gather", "manual_gc", "manual_gc_interval", "optimizer", "transformer_impl",
     "train_batch_size", "gradient_accumulation_steps", "gradient_clipping", "zero_enabled",
     "fp16_enabled", "bfloat16_enabled", "initial_dynamic_scale", "dp_world_size", "mp_world_size",
-    "zero_optimization_stage", "steps_per_print", "sparse_gradients_enabled",
+    "zero_optimization_stage", "steps_per_print", "sparse_gradients_enabled", "wandb_exp_name",
 })  # fmt: skip
 
 RENAMED = {
@@ -296,9 +296,9 @@ def _nan(
 NANS = (
     _nan("loss", r"\b[Ll]oss is (?P<value>-?(?:nan|inf|NaN|Inf)), stopping training", "pytorch/vision references, MAE, DeiT, DETR engine.py", "Loss is nan, stopping training"),
     _nan("loss", r"Loss became infinite or NaN at iteration=(?P<step>\d+)", "detectron2 engine/train_loop.py", "FloatingPointError: Loss became infinite or NaN at iteration=1200!"),
-    _nan("loss", r"(?:Rank (?P<rank>\d+), node (?P<host>\S+), device (?P<device>\S+), iteration (?P<step>\d+): .*)?found (?P<value>NaN|Inf) in local forward loss", "Megatron-LM core/rerun_state_machine.py",
+    _nan("loss", r"(?:[Rr]ank (?P<rank>\d+)(?:, node (?P<host>\S+), device (?P<device>\S+),| at) iteration #?(?P<step>\d+)[: ].*)?found (?P<value>NaN|Inf) in local forward loss", "Megatron-LM core/rerun_state_machine.py",
          "Rank 17, node node-07, device 1, iteration 900: Unexpected result nan (message='found NaN in local forward loss calculation')"),
-    _nan("grad_norm", r"(?:Rank (?P<rank>\d+), node (?P<host>\S+), device (?P<device>\S+), iteration (?P<step>\d+): .*)?found (?P<value>NaN|Inf) in local grad norm", "Megatron-LM core/distributed/param_and_grad_buffer.py",
+    _nan("grad_norm", r"(?:[Rr]ank (?P<rank>\d+)(?:, node (?P<host>\S+), device (?P<device>\S+),| at) iteration #?(?P<step>\d+)[: ].*)?found (?P<value>NaN|Inf) in local grad norm", "Megatron-LM core/distributed/param_and_grad_buffer.py",
          "AssertionError: Rank 3: found NaN in local grad norm for bucket #3 in backward pass before data-parallel communication collective."),
     _nan("loss", r"(?:NaN|nan|Non-finite|non-finite|Inf|inf) (?:or (?:Inf|inf|NaN) )?loss (?:detected|encountered|at step (?P<step>\d+))", "common wording of training scripts", "RuntimeError: NaN loss detected"),
     # Behind the class of an error or a level, or at the head of a line; advice begins otherwise.
@@ -335,11 +335,24 @@ EXITS = (
     _exit("done", r"Trainer\.fit` stopped: `(?P<limit>max_\w+=\d+)` reached", "PyTorch Lightning loops/fit_loop.py", "`Trainer.fit` stopped: `max_steps=1000` reached."),
     _exit("done", r"^(?:\w+: )?[Tt]raining (?:is )?(?:completed|complete|finished|done)(?: successfully)?(?:[,.]? (?:in|after|total time|time|took)[: ]+\d[\w:. ]{0,30})?[.!]?$", TITAN + ", and common wording of training scripts",
           "[titan] 2026-01-05 10:00:00,123 - root - INFO - Training completed"),
+    _exit("data exhausted", r"Trainer\.fit` stopped: No training batches|Total length of `\w+` across ranks is zero", "PyTorch Lightning loops/fit_loop.py and utilities/data.py",
+          "`Trainer.fit` stopped: No training batches.", EFFECT),
     # Printed behind "finally", so a run that failed prints it as well.
     _exit("ended", r"Total training time: (?P<duration>\d[\d:]*) \([\d:]+ on hooks\)", "detectron2 engine/hooks.py", "Total training time: 1:02:03 (0:00:12 on hooks)"),
     _exit("data exhausted", r"There seems not to be a single sample in your epoch_iterator, stopping training at step (?P<step>\d+)", HF,
           "There seems not to be a single sample in your epoch_iterator, stopping training at step 120", EFFECT),
 )  # fmt: skip
+
+PEAKS = (
+    Pattern(
+        event="train.peak_unknown",
+        regex=r"Peak flops undefined for: (?P<device>.{1,80}?), fallback to (?P<used>\w+)",
+        nature=Nature.MEASUREMENT,
+        source=TITAN,
+        sample="[titan] 2026-01-05 10:00:00,123 - root - WARNING - Peak flops undefined for: NVIDIA X100, fallback to A100",
+    ),
+)  # fmt: skip
+"""The MFU that follows is a share of another GPU's peak."""
 
 MESH = LazyPattern(
     r"device mesh with (?:parallelism: )?(?:\[([^\]]*)\], \[([\d, ]*)\]|((?:\w+=\d+(?:, )?)+))"
@@ -409,19 +422,6 @@ def _clock(text: bytes) -> int:
     return seconds
 
 
-JSON_RECORD = LazyPattern(rb'\{[^{}\n]*"(?:train[_/])?loss": ?-?[\d.][^{}\n]*\}')
-JSON_COUNT = LazyPattern(rb'"(?:epoch|step|global_step|iter|iteration)": ?[\d.]')
-LAST_RECORDS = 5
-"""Records of a block that are kept: they only show that training went on."""
-
-
-def read_json_records(block: BlockText) -> Iterator[Event]:
-    """Read the last training records that a program prints as JSON between other lines."""
-    found = [one for one in JSON_RECORD.finditer(block.data) if JSON_COUNT.search(one[0])]
-    for record in found[-LAST_RECORDS:]:
-        yield make_event("train.record", PROGRESS, block.line_at(record.start()), {})
-
-
 PARSERS = (
     LineParser(
         name="training-settings",
@@ -431,8 +431,8 @@ PARSERS = (
     ),
     LineParser(
         name="training-events",
-        title="Overflow, NaN and planned ends of training",
-        patterns=OVERFLOWS + NANS + EXITS,
+        title="Overflow, NaN, planned ends of training, and an unknown peak of the GPU",
+        patterns=OVERFLOWS + NANS + EXITS + PEAKS,
     ),
     BlockParser(
         name="torchtitan-mesh",
@@ -452,13 +452,5 @@ PARSERS = (
         read=read_preprocess,
         emits=("train.preprocess",),
         sample="Running tokenizer on dataset:  47%|####8     | 3169000/6811963 [30:11<38:27, 1578.58 examples/s]\n",
-    ),
-    BulkParser(
-        name="json-records",
-        title="Training records as JSON between other lines, as signs that training went on",
-        opens=('"loss":', '"train_loss":', '"train/loss":'),
-        read=read_json_records,
-        emits=("train.record",),
-        sample='{"loss": 1.8, "epoch": 1.3}\n',
     ),
 )

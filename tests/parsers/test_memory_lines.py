@@ -35,3 +35,20 @@ def test_refused_settings():
     text = "RuntimeError: CachingAllocator option max_split_size_mb too small, must be > 20\n"
     (event,) = events(memory_lines, text)
     assert event.fields["option"] == "max_split_size_mb"
+
+
+def test_an_estimate_is_held_against_the_highest_peak_behind_it():
+    text = (
+        "Theoretical memory footprints: weight and optimizer=18000.00 MB, activation=22000.00 MB, total=40000.00 MB\n"
+        "[Rank 0] (after 1 iterations) memory (MB) | allocated: 41203.11 | max allocated: 50000.00 | reserved: 66310.00\n"
+        "[Rank 8] (after 1 iterations) memory (MB) | allocated: 41203.11 | max allocated: 60000.00 | reserved: 66310.00\n"
+    )
+    (event,) = events(memory_lines, text)
+    assert (event["total"], event["measured"]) == (40000 * 2**20, 60000 * 2**20)
+    assert event["ratio"] == 1.5
+
+
+def test_an_estimate_without_activations_has_no_ratio():
+    text = "Theoretical memory footprints: weight and optimizer=18204.11 MB\n"
+    (event,) = events(memory_lines, text)
+    assert set(event.fields) == {"states"}

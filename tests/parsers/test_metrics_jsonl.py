@@ -19,8 +19,10 @@ GIB = 2**30
         ({"iteration": 7, "lm loss": 2.0, "iteration_time_ms": 520}, 7, {"loss": 2.0, "step_time": 0.52}),
         ({"current_steps": 10, "total_steps": 1218, "loss": 1.7, "throughput": 5123.4, "vram_reserved": 2}, 10, {"loss": 1.7, "memory_reserved": 2 * GIB}),
         ({"loss": 1.21, "global_step/max_steps": "10/1218", "memory(GiB)": 4, "train_speed(s/it)": 5.201}, 10, {"loss": 1.21, "memory_reserved": 4 * GIB}),
-        ({"step": 1, "train": {"loss": 1.5, "data_time": 0.1}}, 1, {"loss": 1.5}),
+        ({"step": 1, "train": {"loss": 1.5, "data_time": 0.1}}, 1, {"loss": 1.5, "data_time": 0.1}),
         ({"step": 1, "throughput(tps)": 7000, "mfu(%)": 41.5, "time_metrics/data_loading(s)": 0.1}, 1, {"tokens_per_s_gpu": 7000, "mfu": 0.415, "data_time": 0.1}),
+        ({"step": 1, "loss": 2.0, "memory/num_alloc_retries": 3, "perf/step_time": 0.5}, 1, {"loss": 2.0, "alloc_retries": 3, "step_time": 0.5}),
+        ({"train/global_step": 9, "train/epoch": 1, "train/train_loss": 2.5}, 9, {"epoch": 1}),
         ({"global_step": 900, "step": 3, "loss": 1.0}, 900, {"loss": 1.0}),
         ({"step": 1, "forward": 0.2, "backward": 0.4, "allreduce_ms": 50}, 1, {"compute_time": 0.6, "comm_time": 0.05}),
         ({"step": "12", "loss": "1.25", "tokens_seen": "1,024"}, 12, {"loss": 1.25, "consumed_tokens": 1024}),
@@ -113,3 +115,36 @@ def test_the_history_of_a_trainer_state_has_steps_and_lines():
 def test_a_trainer_state_cut_off_is_noted():
     with pytest.raises(Note, match="not a whole JSON object"):
         list(dialect.read(Document(STATE[:150], "trainer_state.json")))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [("0:00:52", "0:01:43", "0:02:33"), ("52s", "1m 43s", "2m 33s")],
+    ids=["LLaMA-Factory", "ms-swift"],
+)
+def test_a_mean_since_the_start_is_left_out_and_the_clock_beside_it_is_read(times):
+    rows = [
+        {
+            "current_steps": 10 * n,
+            "loss": 1.7,
+            "elapsed_time": time,
+            "throughput": 5e3,
+            "train_speed(s/it)": 5.2,
+        }
+        for n, time in enumerate(times, 1)
+    ]
+    found = measured(dialect, "\n".join(map(json.dumps, rows)), "trainer_log.jsonl")
+    assert [record.values for record in found] == [
+        {"loss": 1.7},
+        {"loss": 1.7, "step_time": 5.1},
+        {"loss": 1.7, "step_time": 5.0},
+    ]
+
+
+def test_a_run_over_midnight_and_a_restart_give_no_negative_time():
+    rows = [
+        {"current_steps": step, "loss": 1.7, "elapsed_time": time}
+        for step, time in ((10, "1 day, 0:00:00"), (20, "1 day, 0:00:50"), (10, "0:00:55"))
+    ]
+    found = measured(dialect, "\n".join(map(json.dumps, rows)), "trainer_log.jsonl")
+    assert [record.values.get("step_time") for record in found] == [None, 5.0, None]

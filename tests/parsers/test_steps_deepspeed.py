@@ -15,6 +15,8 @@ HEAD = "[2026-01-05 10:00:10,101] [INFO] [logging.py:107:log_dist] [Rank 0] "
         ("[timer.py:97:stop] 0/20, RunningAvgSamplesPerSec=4.1, CurrSamplesPerSec=4.2, MemAllocated=1.0GB, MaxMemAllocated=2.0GB", 20, {"samples_per_s": 4.2, "memory_allocated": 2**30, "memory_peak": 2 * 2**30}),
         (HEAD + "time (ms) | fwd: 808.80 | bwd: 2483.36 | bwd_inner: 1642.48 | bwd_allreduce: 840.08 | step: 20.22", None, {"compute_time": 2.45128, "comm_time": 0.84008, "optimizer_time": 0.02022}),
         ("MA 11.0 GB         Max_MA 15.0 GB         CA 20.0 GB         Max_CA 20 GB ", None, {"memory_allocated": 11 * 2**30, "memory_peak": 15 * 2**30, "memory_reserved": 20 * 2**30}),
+        (HEAD + "time (ms) | pipe_send_output: 1.0 | pipe_send_grad: 2.0 | pipe_recv_input: 3.0 | pipe_recv_grad: 4.0", None, {"recv_wait": 0.007}),
+        ("RANK=3 MEMSTATS tag device=cuda:3 current alloc=11.0GB (delta=-0.5GB max=15.0GB) current cache=20.0GB (delta=0.0GB max=20.0GB)", None, {"memory_allocated": 11 * 2**30, "memory_peak": 15 * 2**30, "memory_reserved": 20 * 2**30}),
         ("steps: 10 loss: 2.1234 iter time (s): 1.234 samples/sec: 830.123", 10, {"loss": 2.1234, "step_time": 1.234, "samples_per_s": 830.123}),
     ],
 )  # fmt: skip
@@ -48,3 +50,11 @@ def test_a_nan_loss_of_the_pipeline_engine_is_reported():
         None,
         "train.nan_loss",
     ]
+
+
+def test_skipped_steps_are_counted_from_line_to_line():
+    line = HEAD + "step={}, skipped={}, lr=[0.1], mom=[0.9]\n"
+    rows = ((100, 3), (110, 3), (120, 5), (110, 2))
+    text = "".join(line.format(*row) for row in rows)
+    found = [record.values.get("skipped_steps") for record in measured(dialect, text)]
+    assert found == [None, 0, 2, None], "a restart begins to count anew"

@@ -143,6 +143,22 @@ def test_a_timer_table_gives_the_slowest_rank_and_the_fastest():
     )
 
 
+def test_waiting_for_neighbour_stages_is_apart_from_collectives():
+    text = "max time across ranks (ms):\n    forward-recv ...................: 200.00\n    backward-recv ..................: 300.00\n    all-grads-sync .................: 40.00\n"
+    (record,) = measured(dialect, text)
+    assert record.values == pytest.approx({"recv_wait": 0.5, "comm_time": 0.04})
+
+
+def test_power_is_read_and_energy_is_not():
+    line = STAMPED.replace(
+        " learning rate",
+        " energy per GPU (J/iter/GPU): 3700.1 | power per GPU (W/GPU): 600.2 | learning rate",
+    )
+    (record,) = measured(dialect, line + "\n")
+    assert record.values["gpu_power"] == 600.2
+    assert not [name for name in record.values if "energy" in name]
+
+
 def test_a_table_of_all_ranks_gives_one_record_a_rank():
     first, second = measured(dialect, ALL.format(STAMPED))[1:]
     assert (first.line.rank, second.line.rank) == (0, 1)
@@ -190,5 +206,8 @@ def test_validation_is_not_training():
     text = (
         " validation loss at iteration 1000 | lm loss value: 2.61E+00 | lm loss PPL: 1.36E+01 | \n"
     )
-    (record,) = measured(dialect, text)
-    assert (record.step, record.values) == (1000, {"validation_loss": 2.61})
+    named = text.replace(
+        " loss at iteration 1000 |", "-code loss at iteration 2000 on validation set |"
+    )
+    found = [(record.step, record.values) for record in measured(dialect, text + named)]
+    assert found == [(1000, {"validation_loss": 2.61}), (2000, {"validation_loss": 2.61})]

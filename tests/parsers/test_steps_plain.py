@@ -106,3 +106,49 @@ def test_a_loss_that_is_no_number_is_kept_and_reported_once(word):
 def test_megatron_lines_are_left_to_megatron():
     text = " iteration     1200/   50000 | consumed samples: 1228800 | lm loss: 2.713355E+00 |\n"
     assert records(dialect, text) == []
+
+
+def test_garbage_collection_is_measured_without_its_first_call():
+    line = (
+        "[titan] 2026-01-05 10:00:13,530 - root - INFO - [GC] {} GC collection took 0.31 seconds\n"
+    )
+    found = measured(dialect, line.format("Initial") + line.format("Performing periodic"))
+    assert [(record.line.number, record.values) for record in found] == [(2, {"gc_time": 0.31})]
+
+
+def test_lines_of_paddle_are_left_to_its_own_reader():
+    text = "[2026-01-05 10:00:00,508] [    INFO] - global step 100, epoch: 0, batch: 99, loss: 3.1, avg_reader_cost: 0.01 sec, avg_batch_cost: 0.2 sec\n"
+    (record,) = measured(dialect, text)
+    assert record.values == {"loss": 3.1, "data_time": 0.01, "step_time": 0.2}
+
+
+@pytest.mark.parametrize(
+    "text, values",
+    [
+        ("step 10 | loss 2.1 | 0.52 s/it", {"loss": 2.1, "step_time": 0.52}),
+        ("step 10 | loss 2.1 | 520 ms/step", {"loss": 2.1, "step_time": 0.52}),
+        ("step 10 | loss 2.1 | 2.0 it/s", {"loss": 2.1, "step_time": 0.5}),
+        ("step=10 loss=2.1 data_time=0.1 step_time=0.5", {"loss": 2.1, "data_time": 0.1, "step_time": 0.5}),
+        ("step=10 loss=2.1 step_time=0.5", {"loss": 2.1}),
+        ("INFO loss=2.1 step=10 lr=0.1", {"loss": 2.1, "learning_rate": 0.1}),
+        ("loss=2.1 step=10 lr=0.1", {"loss": 2.1, "learning_rate": 0.1}),
+        ("epoch=1 loss=2.1 global_step=10", {"loss": 2.1}),
+        ("global_step: 10, loss: 2.1, data_time: 0.1, step_time: 0.5", {"loss": 2.1, "data_time": 0.1, "step_time": 0.5}),
+    ],
+)  # fmt: skip
+def test_order_and_unit_of_pairs(text, values):
+    (record,) = measured(dialect, text + "\n")
+    assert (record.step, record.values) == (10, pytest.approx(values))
+
+
+@pytest.mark.parametrize(
+    "text", ["Validation loss: 2.1, step: 10", "eval loss=2.1 step=10", "val_loss=2.1 step=10"]
+)
+def test_a_loss_of_a_validation_in_front_of_the_step_is_not_of_training(text):
+    assert all("loss" not in record.values for record in measured(dialect, text + "\n"))
+
+
+def test_an_evaluation_of_paddle_is_no_step():
+    text = "[2026-01-05 10:01:00,508] [    INFO] - eval_loss: 3.1, eval_runtime: 12.3, eval_samples_per_second: 10\n"
+    (record,) = measured(dialect, text)
+    assert (record.step, record.values) == (None, {"validation_loss": 3.1})

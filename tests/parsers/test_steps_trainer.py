@@ -73,18 +73,73 @@ def test_a_new_epoch_does_not_give_a_negative_step_time():
 
 
 @pytest.mark.parametrize(
-    "text, step, values",
+    "prefix",
     [
-        ('| INFO | train_inner | {"epoch": 1, "update": 0.123, "loss": "7.412", "wps": "91234", "ups": "0.5", "num_updates": "400", "lr": "0.00012", "gnorm": "1.21", "loss_scale": "16"}', 400, {"loss": 7.412, "tokens_per_s": 91234, "step_time": 2.0, "grad_norm": 1.21, "loss_scale": 16, "learning_rate": 1.2e-4, "epoch": 1}),
-        ("| INFO | train_inner | epoch 001:    400 / 3251 loss=7.412, wps=91234, ups=0.5, num_updates=400, lr=0.00012", 400, {"loss": 7.412, "tokens_per_s": 91234, "step_time": 2.0, "learning_rate": 1.2e-4}),
-        ('| INFO | valid | {"epoch": 1, "valid_loss": "6.5", "valid_num_updates": "400"}', 400, {"validation_loss": 6.5}),
-        ("step:12 - actor/pg_loss:-0.0031 - actor/grad_norm:0.21 - actor/lr:1e-06 - timing_s/gen:92.1 - timing_s/step:160.2 - perf/max_memory_reserved_gb:2.0 - perf/throughput:1123.4", 12, {"grad_norm": 0.21, "learning_rate": 1e-6, "step_time": 160.2, "memory_reserved": 2 * 2**30, "tokens_per_s_gpu": 1123.4}),
-        ("[epoch=1][batch=100/2000]:\n\t Train time/batch: 99\n\t Train loss/train/total: 2.7133\n\t Train throughput/device/tokens_per_sec: 8123.4", 100, {"loss": 2.7133, "tokens_per_s_gpu": 8123.4}),
+        "[rank3]: ",
+        "[default0]:",
+        "  12: ",
+        "worker-3: ",
+        "[1,17]<stdout>:",
+        "2026-01-05T10:00:00.123456789Z stderr F ",
+        "2026-01-05T10:00:00.123456789Z [rank0]:",
+        "[pod/train-0/main] ",
+        "\x1b[36m(WorkerDict pid=12345, ip=10.0.0.7)\x1b[0m ",
+        "Jan 05 10:00:00 node-07 trainer[123]: ",
+        '{"log":"\\r',
+        "x" * 500 + "\r",
+    ],
+)
+def test_a_bar_behind_a_prefix_is_one_of_training(prefix):
+    text = "".join(
+        f"{prefix} 12%|#2        | {n}/1000 [{t}<1:02:11,  5.01s/it]\n"
+        for n, t in ((10, "00:50"), (20, "01:40"))
+    )
+    assert [(r.step, r.values) for r in measured(dialect, text)] == [(20, {"step_time": 5.0})]
+
+
+@pytest.mark.parametrize(
+    "first, second, step, time",
+    [
+        ("Training:  10%|#  | 100/1000 [08:20<1:15:00,  5.00s/it]", "Training:  11%|#  | 110/1000 [09:10<1:15:00,  5.00s/it]", 110, 5.0),
+        ("Steps:  10%|#  | 100/1000 [08:20<1:15:00,  5.00s/it]", "Steps:  11%|#  | 110/1000 [09:10<1:15:00,  5.00s/it]", 110, 5.0),
+        ("train          Epoch   2:   10%|#  | 10/100 [00:30<04:30,  3.0s/ba]", "train          Epoch   2:   20%|#  | 20/100 [01:00<04:30,  3.0s/ba]", 220, 3.0),
+        ("  5%|#  | 1.20k/24.0k [03:20<1:03:00,  6.0it/s]", "  6%|#  | 1.40k/24.0k [04:20<1:03:00,  6.0it/s]", 1400, 0.3),
+        ("Epoch 0: |          | 20/? [00:10<00:00,  2.00it/s, v_num=7]", "Epoch 0: |          | 120/? [01:00<00:00,  2.00it/s, v_num=7]", 120, 0.5),
+        ("train: 100it [10:00,  6.00s/it]", "train: 110it [11:00,  6.00s/it]", 110, 6.0),
+        (" 12%|#  | 10/1000 [123:04:05<1:02:11,  5.01s/it]", " 12%|#  | 20/1000 [123:04:55<1:02:11,  5.01s/it]", 20, 5.0),
     ],
 )  # fmt: skip
-def test_other_trainers(text, step, values):
-    (record,) = measured(dialect, f"{text}\n")
-    assert (record.step, record.values) == (step, pytest.approx(values))
+def test_bars_of_training_by_name_scale_and_without_a_total(first, second, step, time):
+    (record,) = measured(dialect, f"{first}\r{second}\n")
+    assert (record.step, record.values["step_time"]) == (step, pytest.approx(time))
+
+
+@pytest.mark.parametrize(
+    "name", ["Map", "Training set", "Saving steps to disk", "Tokenizing train", "Validation"]
+)
+def test_other_named_bars_are_none_of_training(name):
+    text = f"{name}:  10%|#  | 10/100 [00:30<04:30,  3.0s/it]\r{name}:  20%|#  | 20/100 [01:00<04:00,  3.0s/it]\n"
+    assert measured(dialect, text) == []
+
+
+def test_a_shorter_bar_without_a_name_is_of_an_evaluation():
+    text = (
+        " 10%|#  | 100/1000 [08:20<1:15:00,  5.00s/it]\n"
+        " 50%|#  | 25/50 [00:30<00:30,  1.2s/it]\n"
+        "100%|#  | 50/50 [01:00<00:00,  1.2s/it]\n"
+        " 11%|#  | 110/1000 [09:10<1:15:00,  5.00s/it]\n"
+    )
+    assert [(r.step, r.values) for r in measured(dialect, text)] == [(110, {"step_time": 5.0})]
+
+
+def test_a_count_without_a_total_and_a_name_may_be_of_anything():
+    assert measured(dialect, "100it [10:00,  6.00s/it]\r110it [11:00,  6.00s/it]\n") == []
+
+
+def test_the_speed_since_the_start_is_left_out_and_the_clock_beside_it_is_read():
+    line = "{{'loss': 1.2, 'global_step/max_steps': '{}/1218', 'elapsed_time': '{}', 'train_speed(s/it)': 5.2}}\n"
+    found = measured(dialect, line.format(10, "52s") + line.format(20, "1m 43s"))
+    assert [record.values for record in found] == [{"loss": 1.2}, {"loss": 1.2, "step_time": 5.1}]
 
 
 def test_an_infinite_gradient_norm_is_no_event():

@@ -93,6 +93,19 @@ def test_an_axis_of_samples_is_left_out():
     assert found(event(512_000, 1.0, scalar("lm loss vs samples", 2.5))) == []
 
 
+def test_tags_of_megatron_are_read_by_what_they_mean():
+    tags = {
+        "lm loss": 2.5, "iteration-time": 2.0, "throughput": 400.0, "mem-allocated-bytes": 1024.0,
+        "batch-generator-time": 0.25, "forward-compute-time": 0.5, "backward-compute-time": 1.0,
+        "forward-recv-time": 0.125, "lm loss vs samples": 2.5,
+    }  # fmt: skip
+    (one,) = found(event(10, 1.0, *(scalar(tag, value) for tag, value in tags.items())))
+    assert one.values == {
+        "loss": 2.5, "step_time": 2.0, "tflops": 400.0, "memory_allocated": 1024.0,
+        "data_time": 0.25, "compute_time": 1.5, "recv_wait": 0.125,
+    }  # fmt: skip
+
+
 def test_a_large_step_and_an_infinite_loss():
     (one,) = found(event(3_000_000, 1.0, scalar("loss", math.inf)))
     assert (one.step, one.values["loss"]) == (3_000_000, math.inf)

@@ -173,25 +173,3 @@ def test_an_end_of_a_part_is_none_of_training():
 )
 def test_other_bars_are_no_preprocessing(text):
     assert events(dialect, text) == []
-
-
-def test_json_records_between_other_lines_show_that_training_went_on():
-    record = '{{"loss": 1.8, "epoch": 1.{}}}\n'
-    text = record.format(1) + "Traceback (most recent call last):\n" + record.format(2)
-    assert [(one.name, one.nature, one.line) for one in events(dialect, text)] == [
-        ("train.record", "progress", 1), ("train.record", "progress", 3),
-    ]  # fmt: skip
-    assert len(events(dialect, "".join(record.format(n) for n in range(40)))) == 5
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"loss": "mse", "epoch": 3}',
-        '{"loss": 1.8}',
-        '{"loss": 1.8, "epoch": 1.3',
-        '"loss": 1.8, "epoch": 1',
-    ],
-)
-def test_other_json_is_no_record(text):
-    assert events(dialect, text + "\n") == []

@@ -1,0 +1,88 @@
+"""fairseq and metaseq: the progress lines of a training and its epochs (``logging/progress_bar.py``).
+
+Formats ``json`` and ``simple``; the logger's name is the tag. ``train`` is the mean over an epoch, read
+only where no interval lines (``train_inner``) stand beside it. ``ups`` are updates a second.
+``train_wall`` counts the seconds in training steps, ``wall`` all of them since the start, so what lies
+between two lines beyond the steps is ``data_time``: waiting for data, and saves.
+
+*Empty*: no interval was completed. *Cut off*: a record in JSON without its end is not read.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from diagnose.ingest.lazy import LazyPattern
+from diagnose.model.event import Event, Measurement
+from diagnose.parsers.base import BlockText, BulkParser
+from diagnose.parsers.metric_names import metrics, number, step_of, with_nan_events
+from diagnose.parsers.step_clock import LEAST_SPAN
+
+LINE = LazyPattern(rb"\| (train_inner|train|valid) \| ([^\n\r]*)")
+PAIR = LazyPattern(r"([A-Za-z_]\w*)(?:=| )([-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf))(?=[,| ]|$)")
+
+Columns = Mapping[str, object]
+
+
+def read(block: BlockText) -> Iterator[Event | Measurement]:
+    """Read interval, epoch and validation lines."""
+    return with_nan_events(_measure(block))
+
+
+def _measure(block: BlockText) -> Iterator[Measurement]:
+    has_intervals = b"| train_inner |" in block.data
+    before: Columns | None = None
+    for found in LINE.finditer(block.data):
+        tag, columns = found[1].decode(), _columns(found[2].decode("utf-8", "replace"))
+        columns = {name.removeprefix(f"{tag}_"): value for name, value in columns.items()}
+        step = step_of(columns)
+        if step is None or (tag == "train" and has_intervals):
+            continue
+        if tag == "valid":
+            loss = number(columns.get("loss"))
+            values = {} if loss is None else {"validation_loss": loss}
+        else:
+            values = metrics(columns)
+            if rate := number(columns.get("ups")):
+                values["step_time"] = 1 / rate
+            if "wall" in columns:
+                before, waited = _outside_steps(before, columns)
+                values |= waited
+        if values:
+            yield Measurement(block.line_at(found.start()), step, values)
+
+
+def _columns(text: str) -> Columns:
+    if not text.startswith("{"):
+        return dict(PAIR.findall(text))
+    try:
+        columns, _ = json.JSONDecoder().raw_decode(text)  # two ranks may share a line
+    except ValueError:
+        return {}
+    return columns if isinstance(columns, dict) else {}
+
+
+def _outside_steps(before: Columns | None, now: Columns) -> tuple[Columns, dict[str, float]]:
+    """Return the record to compare the next one with, and the time outside of steps for each."""
+    names = ("wall", "train_wall", "num_updates")
+    spans = [(number(now.get(n)) or 0.0) - (number((before or {}).get(n)) or 0.0) for n in names]
+    if before is None or min(spans) < 0:
+        return now, {}
+    wall, training, updates = spans
+    if wall < LEAST_SPAN or not updates:
+        return before, {}
+    return now, {"data_time": max(0.0, wall - training) / updates}
+
+
+PARSERS = (
+    BulkParser(
+        name="fairseq-steps",
+        title="fairseq and metaseq progress lines",
+        opens=("train_inner | ", "num_updates"),
+        read=read,
+        emits=(
+            "loss", "learning_rate", "grad_norm", "loss_scale", "tokens_per_s", "step_time",
+            "data_time", "epoch", "validation_loss", "train.nan_loss", "train.nan_gradient",
+        ),
+        sample="2026-01-05 10:00:00 | INFO | train_inner | epoch 001:    400 / 3251 loss=7.412, ppl=170.3, wps=91234, ups=0.41, num_updates=400, lr=0.00012, gnorm=1.21, loss_scale=16\n",
+    ),
+)  # fmt: skip

@@ -1,0 +1,43 @@
+import pytest
+from dialects import measured
+
+from diagnose.parsers import steps_fairseq as dialect
+
+INNER = "2026-01-05 10:00:00 | INFO | train_inner | "
+
+
+@pytest.mark.parametrize(
+    "text, values",
+    [
+        (INNER + '{"epoch": 1, "update": 0.123, "loss": "7.412", "wps": "91234", "ups": "0.5", "num_updates": "400", "lr": "0.00012", "gnorm": "1.21", "loss_scale": "16"}', {"loss": 7.412, "tokens_per_s": 91234, "step_time": 2.0, "grad_norm": 1.21, "loss_scale": 16, "learning_rate": 1.2e-4, "epoch": 1}),
+        (INNER + "epoch 001:    400 / 3251 loss=7.412, wps=91234, ups=0.5, num_updates=400, lr=0.00012", {"loss": 7.412, "tokens_per_s": 91234, "step_time": 2.0, "learning_rate": 1.2e-4}),
+        ('| INFO | valid | {"epoch": 1, "valid_loss": "6.5", "valid_num_updates": "400"}', {"validation_loss": 6.5}),
+        ("| INFO | valid | epoch 001 | valid on 'valid' subset | loss 6.5 | ppl 70 | num_updates 400 | best_loss 6.5", {"validation_loss": 6.5}),
+        ("| INFO | train | epoch 001 | loss 6.2 | ups 0.5 | num_updates 400 | lr 0.0001 | gnorm 1.2", {"loss": 6.2, "step_time": 2.0, "learning_rate": 1e-4, "grad_norm": 1.2, "epoch": 1}),
+    ],
+)  # fmt: skip
+def test_both_formats_and_all_tags_are_read(text, values):
+    (record,) = measured(dialect, f"[rank0]: {text}\r\n")
+    assert (record.step, record.values) == (400, pytest.approx(values))
+
+
+def test_the_mean_of_an_epoch_is_no_loss_of_a_step():
+    text = (
+        f'{INNER}{{"loss": "5.1", "num_updates": "400"}}\n'
+        '| INFO | train | {"epoch": 1, "train_loss": "6.1", "train_num_updates": "410"}\n'
+    )
+    assert [record.values for record in measured(dialect, text)] == [{"loss": 5.1}]
+
+
+def test_what_the_wall_clock_counts_beyond_the_steps_is_waiting():
+    line = INNER + "epoch 001: {} / 3251 loss=7.4, num_updates={}, train_wall={}, wall={}\n"
+    rows = ((100, 100, 1000), (105, 105, 1010), (150, 140, 1050), (200, 180, 1100))
+    text = "".join(line.format(n, n, train, wall) for n, train, wall in rows)
+    waits = [record.values.get("data_time") for record in measured(dialect, text)]
+    assert waits == [None, None, pytest.approx(0.2), pytest.approx(0.2)]
+
+
+def test_two_ranks_in_one_line_and_a_cut_record():
+    record = INNER + '{"loss": "5.1", "num_updates": "400"}'
+    assert len(measured(dialect, record + record + "\n")) == 1
+    assert measured(dialect, record[:-5]) == []
