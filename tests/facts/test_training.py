@@ -1,4 +1,4 @@
-"""Jumps of losses, falls of the loss scale, shares of waiting, and the bubble of a pipeline."""
+"""Jumps of losses, falls of the loss scale, and the bubble of a pipeline."""
 
 import math
 from itertools import pairwise
@@ -151,50 +151,6 @@ def test_a_raise_between_halvings_begins_anew():
     assert not named(build(reading(*records)), "train.scale_fall")
 
 
-def waits(shares):
-    values = [0.4 / (1 - share) for share in shares]
-    series = (
-        points("step_time", values),
-        points("data_time", [value * share for value, share in zip(values, shares, strict=True)]),
-    )
-    return named(build(reading(*series)), "train.data_stalls")
-
-
-def test_a_stall_in_a_short_series():
-    (stall,) = waits([0.01, 0.02, 0.01, 0.95, 0.01, 0.02])
-    assert (stall["stalls"], stall["points"], stall["at_start"]) == (1, 6, False)
-    assert stall["worst"] == pytest.approx(0.95)
-    assert stall["wait"] == pytest.approx(7.6)
-    assert 0.7 < stall["share"] < 0.8
-
-
-def test_a_stall_of_the_first_step_alone_is_marked():
-    assert [one["at_start"] for one in waits([0.95, 0.01, 0.02, 0.01, 0.01])] == [True]
-    assert [one["at_start"] for one in waits([0.95, 0.01, 0.02, 0.01, 0.9])] == [False]
-
-
-@pytest.mark.parametrize("shares", [[0.01] * 6, [0.95] * 4, [0.95] * 30])
-def test_no_stall_or_a_series_of_another_length(shares):
-    assert not waits(shares)
-
-
-def test_the_wait_at_the_start_of_every_epoch():
-    def found(waits, *, steps=(0, 20, 40, 60, 80, 100), epochs=(0, 0, 1, 1, 2, 2)):
-        place = {"steps": list(steps)}
-        series = (
-            points("data_time", waits, **place),
-            points("step_time", [wait + 0.4 for wait in waits], **place),
-            points("epoch", list(epochs), **place),
-        )
-        return named(build(reading(*series)), "train.epoch_start_wait")
-
-    (start,) = found([30, 0.1, 24, 0.1, 24, 0.1])
-    assert (start["wait"], start["steps"], start["epochs"]) == (24, 40, 2)
-    assert start["rest"] == pytest.approx(20)
-    assert start["share"] == pytest.approx(24 / 44)
-    assert not found([30, 0.1, 24, 0.1], steps=(0, 20, 40, 60), epochs=(0, 0, 1, 1))
-
-
 def twice(**second):
     values, steps = [2.3, 2.3, 2.3, 4.9, 4.8, 4.7], [500, 510, 520, 530, 540, 550]
     one = points("loss", values, steps=steps)
@@ -230,33 +186,6 @@ def test_the_search_after_a_load_is_no_fall():
     load = event("ckpt.load_end", Nature.PROGRESS, line=1)
     series = points("loss_scale", [65536, 8192, 4096], steps=[9001, 9002, 9003], lines=[2, 3, 4])
     assert not named(build(reading(load, series)), "train.scale_fall")
-
-
-def test_the_share_of_waiting_joins_the_line_or_the_step():
-    same_line = build(reading(points("data_time", [0.5, 0.1]), points("step_time", [1.0, 1.0])))
-    assert list(same_line.series("data_share")[0].values) == [0.5, 0.1]
-    timers = build(
-        reading(
-            points("data_time", [0.5], steps=[20], lines=[9]),
-            points("step_time", [2.0, 2.0], steps=[10, 20], lines=[1, 8]),
-        )
-    )
-    assert list(timers.series("data_share")[0].values) == [0.25]
-
-
-def test_the_first_batch_of_an_epoch_does_not_count():
-    case = build(
-        reading(
-            points("data_time", [0.1, 9.0, 0.1], steps=[90, 100, 110]),
-            points("step_time", [1.0, 10.0, 1.0], steps=[90, 100, 110]),
-            points("epoch", [0, 1, 1], steps=[90, 100, 110]),
-        )
-    )
-    assert list(case.series("data_share")[0].values) == [0.1, 0.1]
-
-
-def test_waiting_without_a_step_time_is_no_share():
-    assert not build(reading(points("data_time", [0.5]))).series("data_share")
 
 
 def arguments(**values):
