@@ -9,6 +9,8 @@ PARALLEL = {
     "tp": ("tp", "tensor_model_parallel_size", "tensor_parallel_size", "tp_size"),
     "pp": ("pp", "pipeline_model_parallel_size", "pipeline_parallel_size", "pp_size"),
     "dp": ("dp", "data_parallel_size", "dp_size"),
+    "cp": ("cp", "context_parallel_size", "cp_size"),
+    "ep": ("ep", "expert_model_parallel_size", "expert_parallel_size", "ep_size"),
     "micro_batches": ("micro_batches", "num_microbatches", "gradient_accumulation_steps"),
 }
 """Report key to the argument names of the frameworks."""
@@ -139,17 +141,31 @@ def whole(value: Value) -> int | None:
 def parallel_layout(arguments: Mapping[str, Value]) -> dict[str, int | None]:
     """Return the parallel sizes by report key.
 
-    Micro-batches are the global batch over what all replicas take at once, where that is stated.
+    Replicas are what the other sizes leave of the world, or the product of both kinds of data
+    parallelism; micro-batches are the global batch over what all replicas take at once.
     """
     sizes = {
         key: next((size for name in names if (size := whole(arguments.get(name)))), None)
         for key, names in PARALLEL.items()
     }
+    sizes["dp"] = sizes["dp"] or _replicas(arguments, sizes)
     batch = whole(arguments.get("global_batch_size"))
     at_once = (whole(arguments.get("micro_batch_size")) or 0) * (sizes["dp"] or 0)
     if sizes["micro_batches"] is None and batch and at_once and batch % at_once == 0:
         sizes["micro_batches"] = batch // at_once
     return sizes
+
+
+def _replicas(arguments: Mapping[str, Value], sizes: Mapping[str, int | None]) -> int | None:
+    """Return the data-parallel replicas, None where neither they nor the world are stated."""
+    sharded, copied = (
+        whole(arguments.get(f"data_parallel_{kind}_size")) for kind in ("shard", "replicate")
+    )
+    if sharded or copied:
+        return (sharded or 1) * (copied or 1)
+    world, tensor = whole(arguments.get("world_size")), sizes["tp"]
+    taken = (tensor or 1) * (sizes["pp"] or 1) * (sizes["cp"] or 1)
+    return world // taken if world and tensor and world % taken == 0 else None
 
 
 def marks(arguments: Mapping[str, Value]) -> dict[str, str]:

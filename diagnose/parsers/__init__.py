@@ -71,6 +71,7 @@ MODULES = (
     "steps_json",
     "metrics_jsonl",
     "metrics_csv",
+    "scaling_table",
     "tensorboard",
     "train_events",
     "run_marks",
