@@ -14,12 +14,15 @@ from diagnose.engine.match import EVIDENCE_SHOWN, RuleOutcome
 from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case
+from diagnose.facts.curves import curve_of, metric_of
+from diagnose.facts.goodput import goodput
 from diagnose.model.baseline import BaselineTable
 from diagnose.model.event import Event
 from diagnose.model.reading import Reading
 from diagnose.model.report import (
     STAGES,
     Alternative,
+    Curve,
     Evidence,
     FilledPlaybook,
     Finding,
@@ -37,6 +40,9 @@ SCHEMA = "diagnose.report/1"
 
 TEXT_SHOWN = 500
 """Characters of an evidence line in a report."""
+
+CURVES_SHOWN = 12
+"""Series of a finding that a report holds."""
 
 SURE = 0.6
 """From here on a root is likely, and an open cause counts as an answer."""
@@ -96,6 +102,7 @@ def assemble(
             skipped=reading.skipped,
             truncated=[*reading.truncated, *_cut_short(outcomes)],
         ),
+        goodput=goodput(case),
         baseline=baseline,
     )
 
@@ -128,16 +135,37 @@ def _finding(one: Judged, case: Case, playbooks: Mapping[str, Playbook], lang: s
             for rival, reason in one.rivals
         ],
         playbook=_playbook(node, playbooks, lang) if one.role != "context" else None,
+        series=_curves(node, case),
     )
 
 
 def _proof(node: Node) -> list[Event]:
-    """Return the evidence that a report cites, what the culprit itself wrote before the rest."""
+    """Return the evidence that a report cites."""
+    return _guilty_first(_places(node)[:EVIDENCE_SHOWN], node)
+
+
+def _guilty_first(events: Sequence[Event], node: Node) -> list[Event]:
+    """Return events with what the culprit itself wrote before the rest."""
     guilty = node.culprit
-    shown = _places(node)[:EVIDENCE_SHOWN]
     if guilty.ranks:
-        return sorted(shown, key=lambda event: event.rank not in guilty.ranks)
-    return sorted(shown, key=lambda event: event.host not in guilty.hosts)
+        return sorted(events, key=lambda event: event.rank not in guilty.ranks)
+    return sorted(events, key=lambda event: event.host not in guilty.hosts)
+
+
+def _curves(node: Node, case: Case) -> list[Curve]:
+    """Return the series that a finding rests on, each once."""
+    asked: set[tuple[str, str, int | None, str | None]] = set()
+    curves: list[Curve] = []
+    for event in _guilty_first(node.events, node):
+        metric = metric_of(event)
+        if metric is None or len(curves) == CURVES_SHOWN:
+            continue
+        writer = metric, event.file, event.rank, event.host
+        curve = None if writer in asked else curve_of(event, case.series(metric))
+        asked.add(writer)
+        if curve is not None:
+            curves.append(curve)
+    return curves
 
 
 def _places(node: Node) -> list[Event]:

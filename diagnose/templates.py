@@ -30,6 +30,9 @@ HOST_LIMIT = 8
 
 UNKNOWN = "(unknown)"
 
+FORMULAS = "calc"
+"""Name of the formulas in a text; they are imported where a text has it."""
+
 BUILT_IN = (
     "abs", "capitalize", "count", "default", "dictsort", "first", "float", "groupby", "int",
     "items", "join", "last", "length", "list", "lower", "map", "max", "min", "reject",
@@ -207,6 +210,20 @@ def duration(seconds: float | str | None) -> str:
     return f"{whole} d"
 
 
+def percent(share: float | str | None) -> str:
+    """Return a share as whole per cent, with one digit below ten.
+
+    >>> percent(7 / 23), percent(0.034), percent(1), percent(None)
+    ('30 %', '3.4 %', '100 %', '(unknown)')
+    """
+    if share is None:
+        return UNKNOWN
+    if (placeholder := _unfilled(share)) is not None:
+        return placeholder
+    shown = float(share) * 100
+    return f"{round(shown, 1):g} %" if abs(shown) < 9.95 else f"{shown:.0f} %"
+
+
 def hosts(names: object, limit: int = HOST_LIMIT) -> str:
     """Return a list of names, those after the first few as ``and N more``.
 
@@ -262,16 +279,33 @@ def _refused(tree: nodes.Template) -> Iterator[str]:
             yield f"'{type(node).__name__.lower()}' cannot be used here; only if, for and set can"
         if isinstance(node, nodes.For) and (node.recursive or any(node.find_all(nodes.For))):
             yield "a 'for' cannot stand inside another 'for'"
-        if isinstance(node, nodes.Call) and not (
-            isinstance(node.node, nodes.Getattr) and node.node.attr in METHODS
-        ):
-            called = node.node.attr if isinstance(node.node, nodes.Getattr) else None
-            named = called or getattr(node.node, "name", "this")
-            yield f"'{named}' cannot be called; methods that can: {', '.join(sorted(METHODS))}"
+        if isinstance(node, nodes.Call) and (why := _never_called(node)) is not None:
+            yield why
+        if isinstance(node, nodes.Name) and node.name == FORMULAS and node.ctx != "load":
+            yield f"'{FORMULAS}' holds the formulas; take another name"
         if isinstance(node, nodes.BinExpr) and (why := _never_computed(node)) is not None:
             yield why
         if (name := _attribute(node)) is not None and name.startswith("_"):
             yield f"'{name}' cannot be reached; names of fields do not begin with '_'"
+
+
+def _never_called(node: nodes.Call) -> str | None:
+    """Return why a call is refused: it is neither of a listed method nor of a formula."""
+    called = node.node.attr if isinstance(node.node, nodes.Getattr) else None
+    owner = node.node.node if isinstance(node.node, nodes.Getattr) else None
+    if isinstance(owner, nodes.Name) and owner.name == FORMULAS:
+        from diagnose.calc.formulas import FORMULAS as known
+
+        formula = known.get(str(called))
+        if formula is None:
+            return f"there is no formula '{called}'; formulas: {', '.join(known)}"
+        if node.dyn_args is not None or node.dyn_kwargs is not None:
+            return f"the values of {formula} are written one by one"
+        return formula.problem(len(node.args), [one.key for one in node.kwargs])
+    if called in METHODS:
+        return None
+    named = called or getattr(node.node, "name", "this")
+    return f"'{named}' cannot be called; methods that can: {', '.join(sorted(METHODS))}"
 
 
 def _never_computed(node: nodes.BinExpr) -> str | None:
@@ -343,6 +377,20 @@ class _Environment(ImmutableSandboxedEnvironment):
         return super().is_safe_attribute(obj, attr, value)
 
 
+class _Formulas:
+    """The formulas by name, as ``calc`` in every text."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> object:
+        from diagnose.calc.formulas import FORMULAS as known
+
+        return known[name]
+
+    def __str__(self) -> str:
+        return FORMULAS
+
+
 def _bits(number: float) -> int:
     return number.bit_length() if isinstance(number, int) else 1
 
@@ -365,10 +413,11 @@ def _make_environment() -> _Environment:
         undefined=StrictUndefined, finalize=_finalize, keep_trailing_newline=False
     )
     environment.globals.clear()
+    environment.globals[FORMULAS] = _Formulas()
     environment.filters = {name: environment.filters[name] for name in BUILT_IN}
     environment.filters.update(
-        ranges=ranges, ranks=ranks, bytes=size, duration=duration, hosts=hosts, q=quote, join=_join,
-        replace=_replace,
+        ranges=ranges, ranks=ranks, bytes=size, duration=duration, percent=percent, hosts=hosts,
+        q=quote, join=_join, replace=_replace,
     )  # fmt: skip
     return environment
 
@@ -410,7 +459,8 @@ def _is_many(value: object) -> bool:
 
 @lru_cache(maxsize=2048)
 def _template(text: str) -> Template:
-    return Template.from_code(_ENVIRONMENT, _ENVIRONMENT.compile(parse(text)), {})
+    code = _ENVIRONMENT.compile(parse(text))
+    return Template.from_code(_ENVIRONMENT, code, _ENVIRONMENT.globals)
 
 
 @lru_cache(maxsize=2048)

@@ -8,6 +8,7 @@ from diagnose.templates import (
     duration,
     evaluate,
     hosts,
+    percent,
     ranges,
     render,
     size,
@@ -59,6 +60,14 @@ def test_bytes(count, text):
 )
 def test_duration(seconds, text):
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.304, "30 %"), (0.0341, "3.4 %"), (0.0996, "10 %"), (0, "0 %"), (None, "(unknown)")],
+)
+def test_percent(share, text):
+    assert percent(share) == text
 
 
 def test_hosts_are_counted_after_the_eighth():

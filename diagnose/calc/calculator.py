@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from diagnose.calc.quantity import Unit
+
+OUT_OF_RANGE = "these values have no result: one is too large, or one that divides is zero"
 
 Values = Mapping[str, float | None]
 """Inputs by key, None where one was left out."""
@@ -69,6 +72,20 @@ class Calculator:
     inputs: tuple[Input, ...]
     compute: Callable[[Values], list[Result]]
     reading: str
+
+    def results(self, values: Values) -> list[Result]:
+        """Return what comes out.
+
+        Raises:
+            ValueError: A value is missing or makes no sense; the message says which and why.
+        """
+        try:
+            found = self.compute(values)
+        except ArithmeticError as error:
+            raise ValueError(OUT_OF_RANGE) from error
+        if not all(isfinite(one.value) for one in found):
+            raise ValueError(OUT_OF_RANGE)
+        return found
 
 
 def given(values: Values, key: str) -> float:

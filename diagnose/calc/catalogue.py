@@ -1,8 +1,15 @@
 """All calculators by name."""
 
-from diagnose.calc import for_operation, for_serving, for_training
+from diagnose.calc import (
+    for_communication,
+    for_layout,
+    for_operation,
+    for_serving,
+    for_speed,
+)
 
 CALCULATORS = {
     one.name: one
-    for one in (*for_training.CALCULATORS, *for_operation.CALCULATORS, *for_serving.CALCULATORS)
+    for group in (for_communication, for_layout, for_speed, for_operation, for_serving)
+    for one in group.CALCULATORS
 }

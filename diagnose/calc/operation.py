@@ -1,4 +1,4 @@
-"""Failures, checkpoints and timeouts of long runs."""
+"""Failures, checkpoints, lost time and timeouts of long runs."""
 
 from math import sqrt
 
@@ -8,15 +8,32 @@ ACK_TICK = 4.096e-6
 CHECKPOINT_BYTES = 14
 """Of one parameter: a bf16 weight, its fp32 master copy and two fp32 moments."""
 
+DAY = 86_400.0
 
-def failure_chance(rate: float, nodes: int) -> float:
+
+def failure_chance(rate: float, nodes: float) -> float:
     """Return the chance that at least one of several nodes fails.
 
     Args:
         rate: Chance that one node fails in the span of time, from 0 to 1.
         nodes: How many there are.
     """
-    return 1 - (1 - rate) ** nodes
+    return float(1 - (1 - rate) ** nodes)
+
+
+def mtbf(failures: float, nodes: float) -> float:
+    """Return the mean seconds between failures of a job: 1 / (N r).
+
+    Args:
+        failures: Of 1,000 nodes in a day.
+        nodes: Of the job.
+    """
+    return DAY / (failures / 1000 * nodes)
+
+
+def checkpoint_size(parameters: float, each: float = CHECKPOINT_BYTES) -> float:
+    """Return the bytes of a checkpoint, 14 a parameter or 16 with fp32 gradients."""
+    return parameters * each
 
 
 def checkpoint_waste(save: float, interval: float, restart: float, mtbf: float) -> float:
@@ -29,6 +46,40 @@ def checkpoint_waste(save: float, interval: float, restart: float, mtbf: float) 
         mtbf: Mean seconds between failures of the job.
     """
     return save / interval + (interval / 2 + restart) / mtbf
+
+
+def save_overhead(save: float, interval: float, step_time: float) -> float:
+    """Return what saving adds to the time of training.
+
+    Args:
+        save: Seconds that a save blocks training.
+        interval: Steps between two saves.
+        step_time: Seconds of a step.
+    """
+    return save / (interval * step_time)
+
+
+def ettr(restart: float, interval: float, save: float, mtbf: float) -> float:
+    """Return the share of the time that trains, to first order: 1 - (u0 + T / 2) / M - C / T.
+
+    Args:
+        restart: Seconds u0 from a failure to the next step.
+        interval: Seconds T between two saves.
+        save: Seconds C that a save blocks training.
+        mtbf: Mean seconds M between failures of the job.
+    """
+    return 1 - checkpoint_waste(save, interval, restart, mtbf)
+
+
+def lost_work(last: float, resumed: float, step_time: float) -> float:
+    """Return the seconds of training that a restart throws away.
+
+    Args:
+        last: Step that was reached.
+        resumed: Step from which training went on.
+        step_time: Seconds of a step.
+    """
+    return (last - resumed) * step_time
 
 
 def young(save: float, mtbf: float) -> float:
@@ -44,7 +95,7 @@ def daly(save: float, mtbf: float) -> float:
     return sqrt(2 * save * mtbf) * (1 + sqrt(part) / 3 + part / 9) - save
 
 
-def retry_time(exponent: int, retries: int) -> float:
+def retry_time(exponent: float, retries: float) -> float:
     """Return the seconds after which an InfiniBand connection gives up; 0 means never.
 
     Adapters may stretch each wait up to four times.

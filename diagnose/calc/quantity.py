@@ -18,6 +18,7 @@ class Unit(StrEnum):
     RATE = "bytes/s"
     SECONDS = "s"
     FLOPS = "FLOP/s"
+    OPERATIONS = "FLOP"
 
 
 DECIMAL = {"": 0, "k": 3, "m": 6, "g": 9, "b": 9, "t": 12, "p": 15}
@@ -40,8 +41,14 @@ EXAMPLES = {
     Unit.RATE: "50GB/s or 400Gb/s",
     Unit.SECONDS: "90s, 5min or 4h",
     Unit.FLOPS: "989T",
+    Unit.OPERATIONS: "2.5e18",
 }
 """How each is written, for messages and help."""
+
+SYMBOLS = {
+    Unit.BYTES: "B", Unit.RATE: "B/s", Unit.FLOPS: "FLOP/s", Unit.OPERATIONS: "FLOP",
+}  # fmt: skip
+"""What is printed behind a number with a prefix of thousands."""
 
 _QUANTITY = re.compile(r"\s*(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-z%/]*)\s*$")
 
@@ -102,15 +109,15 @@ def show(value: float, unit: Unit) -> str:
         return f"{value * 100:.3g} %"
     if unit is Unit.SECONDS:
         return _time(value)
-    if unit in (Unit.BYTES, Unit.RATE, Unit.FLOPS):
+    if unit in SYMBOLS:
         amount, prefix = _prefixed(value)
-        symbol = {Unit.BYTES: "B", Unit.RATE: "B/s", Unit.FLOPS: "FLOP/s"}[unit]
+        symbol = SYMBOLS[unit]
         return f"{amount:.4g} {prefix}{symbol}"
     return f"{value:,.0f}" if unit is Unit.COUNT else f"{value:.4g}"
 
 
 def _prefixed(value: float) -> tuple[float, str]:
-    for power, prefix in ((15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k")):
+    for power, prefix in ((18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k")):
         if abs(value) >= 10**power:
             return value / 10**power, prefix
     return value, ""

@@ -1,7 +1,7 @@
-"""Memory of a serving engine."""
+"""Memory, latency and cost of serving."""
 
 
-def kv_bytes_per_token(layers: int, heads: int, head_size: int, element: float = 2) -> float:
+def kv_bytes_per_token(layers: float, heads: float, head_size: float, element: float = 2) -> float:
     """Return the bytes that one token keeps in the cache, over all GPUs of the model.
 
     Args:
@@ -13,7 +13,7 @@ def kv_bytes_per_token(layers: int, heads: int, head_size: int, element: float =
     return 2 * layers * heads * head_size * element
 
 
-def latent_bytes_per_token(layers: int, latent: int, rope: int, element: float = 2) -> float:
+def latent_bytes_per_token(layers: float, latent: float, rope: float, element: float = 2) -> float:
     """Return the same for multi-head latent attention, which keeps one compressed vector.
 
     Args:
@@ -35,3 +35,26 @@ def kv_budget(total: float, share: float, weights: float, overhead: float) -> fl
         overhead: Bytes of activations, graphs and libraries on them.
     """
     return total * share - weights - overhead
+
+
+def request_time(ttft: float, tpot: float, tokens: float) -> float:
+    """Return the seconds from a request to its last token.
+
+    Args:
+        ttft: Seconds to the first token: queue and prefill.
+        tpot: Seconds of each further token: decoding.
+        tokens: Of the answer.
+    """
+    return ttft + tpot * max(tokens - 1, 0)
+
+
+def token_cost(price: float, gpus: float, tokens_per_second: float, useful: float = 1) -> float:
+    """Return what a million tokens cost, in the currency of the price.
+
+    Args:
+        price: Of one GPU for an hour.
+        gpus: That serve or train.
+        tokens_per_second: Of all of them together while they work.
+        useful: Share of the time in which they work, or of the tokens that count.
+    """
+    return price * gpus / (tokens_per_second * useful * 3600) * 1e6

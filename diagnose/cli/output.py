@@ -43,6 +43,7 @@ def rendered(report: ReportData, options: RunOptions) -> str:
         color=_colored(options),
         verbose=options.verbose,
         lang=options.lang,
+        plain=options.output is None and not _draws_bars(),
     )
 
 
@@ -108,6 +109,16 @@ def exit_status(report: ReportData, fail_on: Level) -> int:
 def writes_terminal() -> bool:
     """Tell whether a person looks at the output."""
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _draws_bars() -> bool:
+    """Tell whether what standard output goes to knows more than ASCII."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        "▁".encode(encoding)
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return True
 
 
 def _colored(options: RunOptions) -> bool:

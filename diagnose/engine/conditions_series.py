@@ -80,6 +80,7 @@ def _member(
     rank = key if condition.by == "rank" and isinstance(key, int) else None
     host = str(key) if condition.by == "host" else case.job.host_of(rank)
     value = result.groups[key]
+    spot = next(one for one in result.by_key[key].spots if (one.file, one.line) == place)
     file, line = place
     of = "" if condition.by == "job" else f" of {condition.by} {key}"
     shown = f"{condition.metric}{of}: {condition.stat} is {value:.4g}"
@@ -90,7 +91,12 @@ def _member(
         line=line,
         end_line=line,
         text=shown,
-        fields={"value": value, "step": view.at_step},
+        fields={
+            "value": value,
+            "step": view.at_step,
+            "before": spot.before,
+            "after": spot.after,
+        },
         rank=rank,
         host=host,
         attempt=case.attempts.at(file, line, 0),

@@ -30,7 +30,7 @@ from diagnose.engine.schema import (
 from diagnose.model.report import LEVELS
 from diagnose.model.taxonomy import Cause
 
-STANDARD_NAMES = frozenset({"event", "events", "culprit", "fact", "job", "logs", "series"})
+STANDARD_NAMES = frozenset({"calc", "event", "events", "culprit", "fact", "job", "logs", "series"})
 """Names that every template has."""
 
 SYMPTOMS = range(1, 14)

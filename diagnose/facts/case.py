@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from diagnose.facts import collectives, gpu_memory
+from diagnose.facts import collectives, gpu_memory, scaling, stragglers
 from diagnose.facts.aftermath import mark_aftermath
 from diagnose.facts.attempts import Attempts, find_attempts
 from diagnose.facts.belonging import relate_to_job
@@ -198,8 +198,10 @@ class Case:
 def build(reading: Reading) -> Case:
     """Return the case that an input makes.
 
-    Rank, host and attempt of the reading's events and series are completed in place.
+    Rank, host and attempt of the reading's events and series are completed in place. Of runs at
+    several sizes the largest is the job, and what the others set and measure is taken out.
     """
+    runs = scaling.set_apart(reading)
     attempts = find_attempts(reading)
     for event in reading.events:
         event.attempt = attempts.at(event.file, event.line, event.attempt)
@@ -216,6 +218,8 @@ def build(reading: Reading) -> Case:
     job.ends = log_ends(reading, clocks, by_file, job.host_of)
     relate_to_job(reading, job, clocks)
     relate_host_ends(reading, job, clocks, by_file)
+    insert(reading, list(scaling.derive(reading, job, runs, by_file)))
+    insert(reading, list(stragglers.derive(reading, job, attempts, by_file)))
     insert(reading, list(stuck_inits(reading.events, job)))
     insert(reading, list(hung_watchdogs(reading.events, job)))
     insert(reading, list(silent_ranks(reading, job, clocks)))

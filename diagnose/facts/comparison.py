@@ -1,11 +1,10 @@
-"""What follows from readings of tools laid side by side: hosts, ports, and the layout of the job.
+"""What follows from readings of tools laid side by side: hosts, ports and GPUs.
 
 =============================== ==================================================================
 ``ib.port_slower``              An active port below the rate of that port on other hosts, of its
                                 siblings in the host, or of its own earlier reading
 ``nccl_tests.slower``           A bandwidth test far below the same test on other hosts or pairs
 ``nvidia_smi.slower_clock``       A busy GPU whose clock is under that of the others
-``train.tensor_parallel``       The size of tensor parallelism and how many nodes a group spans
 =============================== ==================================================================
 
 The rate of a port that is not active, or that an old kernel prints without its speed word, says
@@ -19,7 +18,7 @@ from statistics import median
 
 from diagnose.model.event import Event, Value
 
-EVENTS = ("ib.port_slower", "nccl_tests.slower", "nvidia_smi.slower_clock", "train.tensor_parallel")
+EVENTS = ("ib.port_slower", "nccl_tests.slower", "nvidia_smi.slower_clock")
 
 FEWEST_PEERS = 3
 """Others that a host, port or test must differ from."""
@@ -42,7 +41,6 @@ def derive(events: Sequence[Event]) -> Iterator[Event]:
     yield from slower_ports([event for event in events if event.name == "ib.port"])
     yield from slower_tests([event for event in events if event.name == "nccl_tests.result"])
     yield from slower_clocks([event for event in events if event.name == "nvidia_smi.monitor"])
-    yield from tensor_spans(events)
 
 
 def _at(event: Event, name: str, fields: dict[str, Value]) -> Event:
@@ -169,36 +167,3 @@ def slower_clocks(monitored: Sequence[Event]) -> Iterator[Event]:
                 **event.fields, "clock": clock, "expected_clock": level, "ratio": clock / level,
                 "peers": len(busy) - 1,
             })  # fmt: skip
-
-
-def tensor_spans(events: Sequence[Event]) -> Iterator[Event]:
-    """Yield the largest size of tensor parallelism, with the nodes that a group of it spans.
-
-    How many ranks a node holds is read from the topology line of NCCL's largest communicator, from
-    the launcher or, as an upper bound, from nvidia-smi's table.
-    """
-    sizes: list[tuple[int, Event]] = []
-    largest = (0, 0)
-    launched = listed = 0
-    for event in events:
-        value = event.fields.get("value")
-        if event.name == "nccl.comm_topology":
-            found = int(_number(event, "nranks") or 0), int(_number(event, "local_ranks") or 0)
-            largest = max(largest, found)
-        elif event.name == "torchrun.placement":
-            ranks = event.fields.get("local_ranks")
-            launched = max(launched, len(ranks) if isinstance(ranks, list) else 0)
-        elif event.name == "nvidia_smi.gpu":
-            listed = max(listed, int(_number(event, "listed") or 0))
-        elif event.fact == "arg.tensor_model_parallel_size" and isinstance(value, int):
-            sizes.append((value, event))
-    if not sizes:
-        return
-    size, event = max(sizes, key=lambda one: one[0])
-    per_node = (largest[1] if largest[0] >= size else 0) or launched or listed
-    fields: dict[str, Value] = {
-        "size": size,
-        "ranks_per_node": per_node or None,
-        "nodes": -(-size // per_node) if per_node else None,
-    }
-    yield _at(event, "train.tensor_parallel", fields)

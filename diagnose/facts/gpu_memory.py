@@ -245,7 +245,7 @@ class _Memory:
             steps = [self._step(one, file) for one in run]
             numbered = all(step == step for step in steps) and steps[-1] > steps[0]
             xs = steps if numbered else [float(place) for place in range(len(run))]
-            slope, fit = _line([*zip(xs, (one.value for one in run), strict=True)])
+            slope, fit = line([*zip(xs, (one.value for one in run), strict=True)])
             grown = slope * (xs[-1] - xs[0])
             unused = event.fields.get("reserved_unallocated")
             idle = isinstance(unused, int) and unused > UNUSED * grown > 0
@@ -290,7 +290,7 @@ def _fills(event: Event, last: float) -> bool:
     return isinstance(capacity, int) and capacity / 2 <= last <= capacity
 
 
-def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return slope and R² of the least-squares line through some points."""
     count = len(points)
     mean_x, mean_y = (sum(column) / count for column in zip(*points, strict=True))

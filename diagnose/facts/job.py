@@ -30,7 +30,7 @@ from diagnose.facts.identity import (
 )
 from diagnose.facts.killed_ranks import name_killed
 from diagnose.facts.placement import Numbering, Process, number_processes
-from diagnose.model.event import Event
+from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading
 from diagnose.model.report import Job, Placement
 from diagnose.parsers.convert import pci
@@ -181,7 +181,7 @@ def build_job(reading: Reading, attempts: Attempts) -> JobModel:
     world = max(stated or 0, numbering.world_size or 0)
     world_size = world if world > max(highest, 0) else None
     name_tasks(events, world_size)
-    placements = _placements(numbering, events)
+    placements = _placements(numbering, events, reading.points)
     complete(reading, placements, numbering.processes, world_size)
     indexes = gpu_indexes(events)
     address_gpus(events, indexes, placements.values())
@@ -221,10 +221,12 @@ def build_job(reading: Reading, attempts: Attempts) -> JobModel:
     return model
 
 
-def _placements(numbering: Numbering, events: Iterable[Event]) -> dict[int, Process]:
+def _placements(
+    numbering: Numbering, events: Iterable[Event], series: Iterable[Points]
+) -> dict[int, Process]:
     """Return the newest process of each rank.
 
-    Init lines come first, then torchrun's table of a host, then records that name both.
+    Init lines come first, then torchrun's table of a host, then records and series that name both.
     """
     placements: dict[int, Process] = {}
     for process in sorted(numbering.processes.values(), key=lambda one: one.attempt):
@@ -244,6 +246,9 @@ def _placements(numbering: Numbering, events: Iterable[Event]) -> dict[int, Proc
         process = placements.setdefault(event.rank, Process(rank=event.rank, host=event.host))
         if process.host == event.host and process.local_rank is None:
             process.local_rank = event.local_rank
+    for points in series:
+        if points.rank is not None and points.host is not None:
+            placements.setdefault(points.rank, Process(rank=points.rank, host=points.host))
     return placements
 
 

@@ -46,7 +46,7 @@ def whole(step: float) -> int | None:
 def derived_event(
     points: Points, point: Point, name: str, fields: dict[str, Value], by_file: dict[str, Clock]
 ) -> Event:
-    """Return an event that stands at a point of a series.
+    """Return an event that stands at a point of a series, whose name is its field ``metric``.
 
     Args:
         points: The series.
@@ -64,7 +64,8 @@ def derived_event(
     )
     return Event(
         name=name, nature=Nature.MEASUREMENT, file=points.file, line=point.line,
-        end_line=point.line, text=f"{points.metric}: {shown}", fields=fields,
+        end_line=point.line, text=f"{points.metric}: {shown}",
+        fields={"metric": points.metric, **fields},
         time=point.time if timed else None, clock=clock if timed else Clock.NONE,
         rank=points.rank, host=points.host, attempt=points.attempt,
     )  # fmt: skip

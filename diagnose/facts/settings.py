@@ -9,15 +9,46 @@ PARALLEL = {
     "tp": ("tp", "tensor_model_parallel_size", "tensor_parallel_size", "tp_size"),
     "pp": ("pp", "pipeline_model_parallel_size", "pipeline_parallel_size", "pp_size"),
     "dp": ("dp", "data_parallel_size", "dp_size"),
+    "cp": ("cp", "context_parallel_size", "cp_size"),
+    "ep": ("ep", "expert_model_parallel_size", "expert_parallel_size", "ep_size"),
     "micro_batches": ("micro_batches", "num_microbatches", "gradient_accumulation_steps"),
 }
 """Report key to the argument names of the frameworks."""
 
-MARKS = (
-    "data_version", "model_version", "config_hash", "global_batch_size", "micro_batch_size",
-    "seq_length", "num_layers", "hidden_size", "lr", "seed",
+MARKS = {
+    "run_name": ("run_name", "wandb_exp_name", "WANDB_NAME", "SLURM_JOB_NAME"),
+    "wandb_id": ("wandb_id", "WANDB_RUN_ID"),
+    "git_commit": ("git_commit", "GIT_COMMIT", "GIT_SHA"),
+    "data_version": ("data_version",),
+    "model_version": ("model_version",),
+    "parameters": ("parameters",),
+    "engine_version": ("engine_version",),
+    "deepspeed_version": ("deepspeed.version",),
+    "config_hash": ("config_hash",),
+    "global_batch_size": ("global_batch_size",),
+    "micro_batch_size": ("micro_batch_size",),
+    "seq_length": ("seq_length",),
+    "num_layers": ("num_layers",),
+    "hidden_size": ("hidden_size",),
+    "lr": ("lr",),
+    "seed": ("seed",),
+}
+"""Mark of the report to the names under which programs state it."""
+
+HYPER_PARAMETERS = (
+    "adam_beta1", "adam_beta2", "adam_eps", "bf16", "clip_grad", "fp16", "fp8",
+    "global_batch_size", "hidden_size", "init_method_std", "loss_scale", "lr", "lr_decay_iters",
+    "lr_decay_style", "lr_warmup_fraction", "lr_warmup_iters", "micro_batch_size", "min_lr",
+    "num_attention_heads", "num_experts", "num_layers", "optimizer", "padded_vocab_size", "seed",
+    "seq_length", "train_iters", "weight_decay",
 )  # fmt: skip
-"""Arguments that the report repeats."""
+"""Arguments that shape the training, from which the hash is made where no log states one."""
+
+FEWEST_HASHED = 5
+"""Stated hyper-parameters from which on their hash tells runs apart."""
+
+LONGEST_MARK = 80
+"""Characters of a mark."""
 
 MOST_RANKS = 1_000_000
 """A larger world size is a number that means something else."""
@@ -110,12 +141,14 @@ def whole(value: Value) -> int | None:
 def parallel_layout(arguments: Mapping[str, Value]) -> dict[str, int | None]:
     """Return the parallel sizes by report key.
 
-    Micro-batches are the global batch over what all replicas take at once, where that is stated.
+    Replicas are what the other sizes leave of the world, or the product of both kinds of data
+    parallelism; micro-batches are the global batch over what all replicas take at once.
     """
     sizes = {
         key: next((size for name in names if (size := whole(arguments.get(name)))), None)
         for key, names in PARALLEL.items()
     }
+    sizes["dp"] = sizes["dp"] or _replicas(arguments, sizes)
     batch = whole(arguments.get("global_batch_size"))
     at_once = (whole(arguments.get("micro_batch_size")) or 0) * (sizes["dp"] or 0)
     if sizes["micro_batches"] is None and batch and at_once and batch % at_once == 0:
@@ -123,6 +156,34 @@ def parallel_layout(arguments: Mapping[str, Value]) -> dict[str, int | None]:
     return sizes
 
 
+def _replicas(arguments: Mapping[str, Value], sizes: Mapping[str, int | None]) -> int | None:
+    """Return the data-parallel replicas, None where neither they nor the world are stated."""
+    sharded, copied = (
+        whole(arguments.get(f"data_parallel_{kind}_size")) for kind in ("shard", "replicate")
+    )
+    if sharded or copied:
+        return (sharded or 1) * (copied or 1)
+    world, tensor = whole(arguments.get("world_size")), sizes["tp"]
+    taken = (tensor or 1) * (sizes["pp"] or 1) * (sizes["cp"] or 1)
+    return world // taken if world and tensor and world % taken == 0 else None
+
+
 def marks(arguments: Mapping[str, Value]) -> dict[str, str]:
-    """Return what tells this run from others: versions, batch, schedule and seed."""
-    return {name: str(arguments[name]) for name in MARKS if arguments.get(name) is not None}
+    """Return what tells this run from others: name, commit, versions, batch, schedule and seed."""
+    found: dict[str, str] = {}
+    for mark, names in MARKS.items():
+        stated = (arguments[name] for name in names if arguments.get(name) is not None)
+        value = next(stated, _hashed(arguments) if mark == "config_hash" else None)
+        if value is not None:
+            found[mark] = str(value)[:LONGEST_MARK]
+    return found
+
+
+def _hashed(arguments: Mapping[str, Value]) -> str | None:
+    """Return a short hash of the hyper-parameters, None where few are stated."""
+    import hashlib
+
+    stated = [f"{name}={arguments[name]}" for name in HYPER_PARAMETERS if name in arguments]
+    if len(stated) < FEWEST_HASHED:
+        return None
+    return hashlib.sha256("\n".join(stated).encode()).hexdigest()[:12]

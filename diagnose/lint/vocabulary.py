@@ -120,7 +120,7 @@ def vocabulary(parsers: Iterable[Parser]) -> Vocabulary:
     """Return the names that parsers declare."""
     events: dict[str, Emitted] = {}
     facts: dict[str, set[Scalar]] = {}
-    metrics = {*ALIASES, "data_share"}
+    metrics = {*ALIASES, "data_share", "comm_ratio"}
     modules: dict[ModuleType, None] = {}
     for name in DERIVED:
         events[name] = Emitted({"facts of training"}, None, natures={Nature.MEASUREMENT})

@@ -74,6 +74,44 @@ class Evidence:
 
 
 @dataclass(slots=True, kw_only=True)
+class Curve:
+    """A metric over the run, as far as its writer logged it; the steps between are drawn together.
+
+    Args:
+        metric: Canonical name, such as ``step_time``.
+        unit: ``s``, ``bytes``, ``share`` (0 to 1), ``tokens/s`` and so on; None without one.
+        file: Where it stands.
+        rank: Its writer, if known.
+        host: Likewise.
+        first_step: Step of the first point, if known.
+        last_step: Step of the last point, likewise.
+        low: Lowest value.
+        high: Highest value.
+        before: The level that the finding compares with, if it does.
+        after: The level or value that it found.
+        values: In order, one of each stretch of points: the marked, lowest or highest one where it
+            lies there, else the median; None where most are no finite numbers.
+        mark: Place in ``values`` at which the finding shows.
+        step: Step at which it shows.
+    """
+
+    metric: str
+    unit: str | None
+    file: str
+    rank: int | None
+    host: str | None
+    first_step: int | None
+    last_step: int | None
+    low: float | None
+    high: float | None
+    before: float | None
+    after: float | None
+    values: list[float | None]
+    mark: int | None
+    step: int | None
+
+
+@dataclass(slots=True, kw_only=True)
 class Alternative:
     """Another cause that was weighed, and why it is not the answer."""
 
@@ -133,6 +171,7 @@ class Finding:
     suppressed: dict[str, str] | None = None
     alternatives: list[Alternative] = field(default_factory=list)
     playbook: FilledPlaybook | None = None
+    series: list[Curve] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -177,6 +216,41 @@ class Inputs:
 
 
 @dataclass(slots=True, kw_only=True)
+class Goodput:
+    """Where the time of the run went, as far as the logs tell; seconds that add up to ``wall``.
+
+    Args:
+        wall: From the first stamp to the last.
+        productive: In steps that were kept.
+        warm_up: Before the first step, and the excess of the first steps.
+        lost_work: In steps that a restart threw away.
+        save: In saves that training waited for.
+        evaluation: In evaluations.
+        stall: Between steps for no known reason, and from the last step to the end of an attempt.
+        restart: From the end of an attempt to the first step of the next.
+        unknown: The rest.
+        goodput: ``productive`` over ``wall``.
+        ettr: All steps over ``wall``, those that were lost as well.
+        step_time: Usual seconds of a step.
+        lost_steps: Steps that restarts threw away.
+    """
+
+    wall: float
+    productive: float
+    warm_up: float
+    lost_work: float
+    save: float
+    evaluation: float
+    stall: float
+    restart: float
+    unknown: float
+    goodput: float
+    ettr: float
+    step_time: float
+    lost_steps: int
+
+
+@dataclass(slots=True, kw_only=True)
 class ReportData:
     """One report; its fields are the keys of the JSON object, in order."""
 
@@ -190,4 +264,5 @@ class ReportData:
     timeline: list[Moment]
     unknown_errors: list[UnknownError]
     inputs: Inputs
+    goodput: Goodput | None = None
     baseline: BaselineTable | None = None

@@ -39,6 +39,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "data_wait", "data_wait_time", "data", "time_metrics/data_loading", "data_load_time",
         "batch-generator-time", "Data (t)", "data_cost", "read_time", "load_time", "io_time", "rtime",
     ),
+    "step_tokens": (
+        "step_tokens", "batch_tokens", "tokens_in_batch", "local_tokens", "tokens_in_step",
+        "tokens_this_step", "num_tokens_local",
+    ),
     "compute_time": ("compute_time", "compute", "fwd_bwd_time", "updt"),
     "comm_time": ("comm_time", "communication_time", "comm", "collective_time", "comm_wait"),
     "recv_wait": ("recv_wait", "p2p_wait", "pipe_recv_time"),

@@ -28,7 +28,9 @@ from diagnose.parsers.base import (
 MEGATRON = "Megatron-LM training/arguments.py and training/training.py, v1.0 to main 2026"
 DEEPSPEED = "DeepSpeed runtime/config.py, engine.py, fp16/loss_scaler.py, 0.3 to 0.19"
 HF = "transformers trainer.py, 4.x and 5.x"
-TITAN = "torchtitan train.py and distributed/parallel_dims.py"
+TITAN = "torchtitan train.py, distributed/parallel_dims.py and pipeline_parallel.py"
+DEEPSPEED_PIPELINE = "DeepSpeed runtime/pipe/engine.py and module.py"
+NEMO = "NeMo's configuration, printed as YAML by OmegaConf or Hydra"
 
 ARGUMENTS = frozenset({
     "tensor_model_parallel_size", "pipeline_model_parallel_size", "data_parallel_size",
@@ -49,7 +51,7 @@ ARGUMENTS = frozenset({
     "overlap_param_gather", "manual_gc", "manual_gc_interval", "optimizer", "transformer_impl",
     "train_batch_size", "gradient_accumulation_steps", "gradient_clipping", "zero_enabled",
     "fp16_enabled", "bfloat16_enabled", "initial_dynamic_scale", "dp_world_size", "mp_world_size",
-    "zero_optimization_stage", "steps_per_print", "sparse_gradients_enabled",
+    "zero_optimization_stage", "steps_per_print", "sparse_gradients_enabled", "wandb_exp_name",
 })  # fmt: skip
 
 RENAMED = {
@@ -93,7 +95,7 @@ def _name_fact(event: Event, line: Line) -> Event | None:
     """Name the fact after the argument; drop arguments that no diagnosis asks for."""
     if event.name != "job.argument":
         return event
-    name = str(event.fields["name"])
+    name = str(event.fields["name"]).replace("-", "_")
     if "dots" in event.fields:
         del event.fields["dots"]
         if name not in ARGUMENTS:
@@ -131,9 +133,9 @@ SETTINGS = (
     ),
     _argument("world_size", r"using world size: (?P<value>\d+)", MEGATRON, WORLD),
     _argument("data_parallel_size", r"using world size: .*\bdata-parallel-size: (?P<value>\d+)", MEGATRON, WORLD),
-    _argument("context_parallel_size", r"using world size: .*\bcontext-parallel-size: (?P<value>\d+)", MEGATRON, WORLD),
-    _argument("tensor_model_parallel_size", r"using world size: .*\btensor-model-parallel size: (?P<value>\d+)", MEGATRON, WORLD),
-    _argument("pipeline_model_parallel_size", r"using world size: .*\bpipeline-model-parallel size: (?P<value>\d+)", MEGATRON, WORLD),
+    _argument("context_parallel_size", r"using world size: .*\bcontext-parallel[- ]size: (?P<value>\d+)", MEGATRON, WORLD),
+    _argument("tensor_model_parallel_size", r"using world size: .*, tensor-model-parallel size: (?P<value>\d+)", MEGATRON, WORLD),
+    _argument("pipeline_model_parallel_size", r"using world size: .*, pipeline-model-parallel size: (?P<value>\d+)", MEGATRON, WORLD),
     _argument("zero_stage", r"zero_config \.+ \D{0,8}\bstage=(?:ZeroStageEnum\.\w+: )?(?P<value>\d)", DEEPSPEED,
               "[2026-01-05 10:00:10,101] [INFO] [config.py:1000:print]   zero_config .................. stage=1 contiguous_gradients=True"),
     _argument("train_micro_batch_size_per_gpu", r"\btrain_micro_batch_size_per_gpu +(?P<value>\d+)", DEEPSPEED,
@@ -144,6 +146,45 @@ SETTINGS = (
     _argument("micro_batch_size", r"Instantaneous batch size per device = (?P<value>[\d,]+)", HF, "  Instantaneous batch size per device = 4"),
     _argument("max_steps", r"Total optimization steps = (?P<value>[\d,]+)", HF, "  Total optimization steps = 1,218"),
     _argument("num_examples", r"\bNum examples = (?P<value>[\d,]+)", HF, "  Num examples = 52,002"),
+    _argument("micro_batches", r"\bCONFIG: micro_batches=(?P<value>\d+) micro_batch_size=", DEEPSPEED_PIPELINE,
+              "[2026-01-05 10:00:10,101] [INFO] [engine.py:105:__init__] CONFIG: micro_batches=32 micro_batch_size=2"),
+    Pattern(
+        event="job.argument",
+        regex=r"Using topology: \{.*ProcessCoord\(pipe=(?P<value>\d+)",
+        nature=SETTING,
+        source=DEEPSPEED_PIPELINE,
+        sample="Using topology: {ProcessCoord(pipe=0, data=0): 0, ProcessCoord(pipe=0, data=1): 1, ProcessCoord(pipe=1, data=0): 2, ProcessCoord(pipe=1, data=1): 3}",
+        types={"value": lambda last: int(last) + 1},
+        constants={"name": "pipeline_model_parallel_size"},
+    ),
+    _argument("micro_batches", r"Using pipeline schedule \S+ with (?P<value>\d+) microbatches and \d+ stages", TITAN,
+              "[titan] 2026-01-05 10:00:00,123 - root - INFO - Using pipeline schedule Interleaved1F1B with 8 microbatches and 8 stages."),
+    _argument("pipeline_stages", r"Using pipeline schedule \S+ with \d+ microbatches and (?P<value>\d+) stages", TITAN,
+              "[titan] 2026-01-05 10:00:00,123 - root - INFO - Using pipeline schedule Interleaved1F1B with 8 microbatches and 8 stages."),
+    Pattern(
+        event="job.argument",
+        regex=r"^\W*(?P<name>tensor_model_parallel_size|pipeline_model_parallel_size|virtual_pipeline_model_parallel_size|context_parallel_size|expert_model_parallel_size|micro_batch_size|global_batch_size|num_microbatches)\s*[:=]\s*(?P<value>\d+)\b",
+        nature=SETTING,
+        source=NEMO,
+        sample="    tensor_model_parallel_size: 8",
+        types={"value": _value},
+    ),
+    Pattern(
+        event="job.argument",
+        regex=r"--(?P<name>tensor-model-parallel-size|pipeline-model-parallel-size|num-layers-per-virtual-pipeline-stage|context-parallel-size|expert-model-parallel-size|micro-batch-size|global-batch-size)[ =](?P<value>\d+)\b",
+        nature=SETTING,
+        source=MEGATRON,
+        sample="cmd: python pretrain_gpt.py --tensor-model-parallel-size 8",
+        types={"value": _value},
+    ),
+    Pattern(
+        event="job.gpu_model",
+        regex=r"\b(?:GPU|CUDA|HIP) capacity: (?P<value>.+?)(?: \(\d+\))? with [\d.]+GiB memory",
+        nature=SETTING,
+        source=TITAN,
+        sample="[titan] 2026-01-05 10:00:00,123 - root - INFO - CUDA capacity: NVIDIA H100 80GB HBM3 with 79.10GiB memory",
+        fact="gpu.model",
+    ),
     _argument("num_epochs", r"\bNum Epochs = (?P<value>[\d,]+)", HF, "  Num Epochs = 3"),
 )  # fmt: skip
 

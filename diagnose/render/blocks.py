@@ -50,6 +50,21 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
+class Sparkline:
+    """A series in one row of bars.
+
+    Args:
+        label: What it is.
+        values: One a bar; None where it is no number.
+        said: Its numbers and steps, in words.
+    """
+
+    label: str
+    values: tuple[float | None, ...]
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One entry of a list.
 
@@ -114,4 +129,16 @@ class Table:
     tones: tuple[str, ...]
 
 
-Block = Headline | Prose | Heading | Group | Proof | Item | Note | Command | StageRow | Table
+Block = (
+    Headline
+    | Prose
+    | Heading
+    | Group
+    | Proof
+    | Sparkline
+    | Item
+    | Note
+    | Command
+    | StageRow
+    | Table
+)

@@ -14,10 +14,12 @@ from diagnose.render.blocks import (
     Note,
     Proof,
     Prose,
+    Sparkline,
     StageRow,
     Table,
 )
 from diagnose.render.outline import outline
+from diagnose.render.sparkline import sparkline
 from diagnose.render.visible import one_line, visible
 from diagnose.render.words import Language
 
@@ -46,8 +48,8 @@ def render(report: ReportData, *, verbose: bool = False, lang: Language = "en") 
 
 def _continues(block: Block, previous: Block | None) -> bool:
     """Tell whether a block goes on with the list or table before it."""
-    if isinstance(block, Item | Proof | Note | Command):
-        return isinstance(previous, Item | Proof | Note | Command)
+    if isinstance(block, Item | Proof | Sparkline | Note | Command):
+        return isinstance(previous, Item | Proof | Sparkline | Note | Command)
     return isinstance(block, StageRow) and isinstance(previous, StageRow)
 
 
@@ -65,6 +67,8 @@ def _draw(block: Block) -> Iterator[str]:
             yield f"- {_code(place)}"
             yield ""
             yield from _fenced(text.strip(), "  ")
+        case Sparkline(label, values, said):
+            yield f"- {_escaped(label)} {_code(sparkline(values, len(values)))} {_escaped(said)}"
         case Item(text, number, tag):
             marker = f"{number}." if number else "-"
             yield f"{marker} {_escaped(text)}" + (f" **[{_escaped(tag)}]**" if tag else "")

@@ -20,6 +20,7 @@ from diagnose.render.blocks import (
     Proof,
     Prose,
 )
+from diagnose.render.curves import curves
 from diagnose.render.sentences import translated
 from diagnose.render.who import culprits
 from diagnose.render.words import Language, owner, phrase
@@ -96,6 +97,7 @@ def _finding(
     if finding.explanation:
         yield Prose(finding.explanation)
     yield from _proof(finding, lang, verbose)
+    yield from curves(finding, lang, verbose)
     yield from _explained(report, finding, lang, verbose)
     if verbose and finding.alternatives:
         yield Heading(phrase(lang, "alternatives"))

@@ -102,6 +102,7 @@ _INPUTS = {
     "package lists": "软件包列表",
     "lspci output": "lspci 输出",
     "Python exceptions": "Python 异常",
+    "labels of the run": "运行的标记",
     "rendezvous messages": "rendezvous 消息",
     "shared-memory errors": "共享内存错误",
     "Slurm messages": "Slurm 消息",

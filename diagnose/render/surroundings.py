@@ -8,10 +8,23 @@ from diagnose.render.blocks import Block, Heading, Item, Note, Prose, StageRow
 from diagnose.render.sentences import translated
 from diagnose.render.who import first_names
 from diagnose.render.words import Language, phrase
-from diagnose.templates import ranges, size
+from diagnose.templates import duration, percent, ranges, size
 
 ENTRIES = 5
 """Entries of a list shown unless all are asked for."""
+
+GOOD = 0.9
+"""Goodput from which on the short report does not speak of it."""
+
+LONG = 3600.0
+"""Seconds of a run from which on the short report speaks of its goodput."""
+
+SMALL = 0.005
+"""Share of the run under which a part of its time is not shown."""
+
+TIMES = (
+    "productive", "warm_up", "lost_work", "save", "evaluation", "stall", "restart", "unknown",
+)  # fmt: skip
 
 _TONES = {"clear": "good", "fault": "bad", "suspect": "unsure", "no-evidence": "none"}
 
@@ -28,6 +41,7 @@ def around(
         verbose: Without limits, with the timeline and every unknown error.
     """
     yield from _job(report, lang)
+    yield from _time(report, lang, verbose)
     yield from comparison.compared(report, lang)
     yield Heading(phrase(lang, "checked"))
     for name, stage in report.stages.items():
@@ -83,6 +97,23 @@ def _job(report: ReportData, lang: Language) -> Iterator[Block]:
     if parts:
         yield Heading(phrase(lang, "job"))
         yield Prose(", ".join(parts))
+
+
+def _time(report: ReportData, lang: Language, verbose: bool) -> Iterator[Block]:
+    """Yield where the time of the run went, where much of it did not train."""
+    spent = report.goodput
+    if spent is None or not (verbose or (spent.goodput < GOOD and spent.wall >= LONG)):
+        return
+    shares = {"goodput": percent(spent.goodput), "ettr": percent(spent.ettr)}
+    parts = [phrase(lang, "time-shares", wall=duration(spent.wall), **shares)]
+    for name in TIMES:
+        seconds: float = getattr(spent, name)
+        if seconds >= SMALL * spent.wall:
+            words = phrase(lang, "unknown-time" if name == "unknown" else name)
+            share = percent(seconds / spent.wall)
+            parts.append(phrase(lang, "time-part", part=words, time=duration(seconds), share=share))
+    yield Heading(phrase(lang, "time"))
+    yield Prose(phrase(lang, "clauses").join([parts[0], phrase(lang, "commas").join(parts[1:])]))
 
 
 def _unchecked(report: ReportData, lang: Language) -> list[str]:

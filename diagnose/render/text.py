@@ -17,10 +17,12 @@ from diagnose.render.blocks import (
     Note,
     Proof,
     Prose,
+    Sparkline,
     StageRow,
     Table,
 )
 from diagnose.render.outline import outline
+from diagnose.render.sparkline import sparkline
 from diagnose.render.visible import one_line, visible
 from diagnose.render.words import Language
 
@@ -45,6 +47,7 @@ def render(
     color: bool = False,
     verbose: bool = False,
     lang: Language = "en",
+    plain: bool = False,
 ) -> str:
     """Return the text of a report.
 
@@ -56,6 +59,7 @@ def render(
         color: With the escape sequences of colour.
         verbose: All that is known in place of one screen.
         lang: Language of the words around the findings.
+        plain: Series drawn in ASCII.
     """
     console = Console(
         file=StringIO(),
@@ -68,7 +72,7 @@ def render(
         highlight=False,
     )
     for block in outline(report, lang=lang, verbose=verbose):
-        for line in _draw(block, console):
+        for line in _draw(block, console, plain):
             line.rstrip()
             console.print(line, soft_wrap=True)
     drawn = console.file
@@ -76,7 +80,7 @@ def render(
     return drawn.getvalue().lstrip("\n")
 
 
-def _draw(block: Block, console: Console) -> Iterator[Text]:
+def _draw(block: Block, console: Console, plain: bool) -> Iterator[Text]:
     match block:
         case Headline(label, text, tone):
             yield Text()
@@ -92,6 +96,8 @@ def _draw(block: Block, console: Console) -> Iterator[Text]:
             yield from _wrapped(named, "  ", "  ", console)
         case Proof():
             yield from _proof(block, console)
+        case Sparkline():
+            yield from _bars(block, console, plain)
         case Item(text, number, tag):
             marker = f"{number}. " if number else "- "
             line = Text.assemble(one_line(text), (f" [{tag}]" if tag else "", "bold yellow"))
@@ -150,6 +156,19 @@ def _proof(block: Proof, console: Console) -> Iterator[Text]:
     if beside and lines:
         lines[0] = Text.assemble("  ", (place, "cyan"), "  ", lines[0][len(indent) :])
     yield from lines
+
+
+def _bars(block: Sparkline, console: Console, plain: bool) -> Iterator[Text]:
+    """Yield a series in one line, or its bars below its numbers where one is too narrow."""
+    label, said = one_line(block.label), one_line(block.said)
+    bars = sparkline(block.values, console.width - 4, plain=plain)
+    line = Text.assemble("  ", (label, "cyan"), "  ", bars, "  ", (said, "dim"))
+    if line.cell_len <= console.width:
+        yield line
+        return
+    head = Text.assemble((label, "cyan"), "  ", (said, "dim"))
+    yield from _wrapped(head, "  ", "    ", console)
+    yield Text(f"    {bars}")
 
 
 def _cell(text: str, width: int) -> str:

@@ -61,3 +61,8 @@ def reading(*records, sources=()):
         events=[one for one in records if isinstance(one, Event)],
         points=[one for one in records if isinstance(one, Points)],
     )
+
+
+def named(case, name):
+    """Return the fields of the events of one name."""
+    return [one.fields for one in case.events if one.name == name]

@@ -361,7 +361,9 @@ def test_versions_layout_and_adapters():
     )
     report = case.job.report
     assert report.versions == {"nccl": "2.21.5", "torch": "2.6.0", "cuda": "12.4", "driver": None}
-    assert report.parallel == {"tp": 2, "pp": None, "dp": 2, "micro_batches": 8}
+    assert report.parallel == {
+        "tp": 2, "pp": None, "dp": 2, "cp": None, "ep": None, "micro_batches": 8,
+    }  # fmt: skip
     assert report.marks == {"global_batch_size": "64", "micro_batch_size": "4"}
     assert case.job.framework == "megatron"
     assert case.job.version("torch") == "2.6.0"

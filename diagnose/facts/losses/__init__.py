@@ -4,11 +4,29 @@ from collections.abc import Iterator
 
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
-from diagnose.facts.losses import jumps, overflow_runs, repeated_jumps, resumes, scale_falls
+from diagnose.facts.losses import (
+    first_nans,
+    jumps,
+    overflow_runs,
+    overflow_streaks,
+    precursors,
+    repeated_jumps,
+    repeats,
+    resumes,
+    rises,
+    same_ranks,
+    scale_falls,
+    spike_clusters,
+)
+from diagnose.facts.losses.resume_state import State
+from diagnose.facts.losses.runs import Series, find_runs, loads_by_file, of_few_writers
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
-EVENTS = (*jumps.EVENTS, overflow_runs.FALL, *repeated_jumps.EVENTS, *resumes.EVENTS)
+EVENTS = (
+    *jumps.EVENTS, *repeated_jumps.EVENTS, *repeats.EVENTS, *resumes.EVENTS, overflow_runs.FALL,
+    overflow_streaks.STREAK, spike_clusters.NAME, rises.RISE, same_ranks.NAME, first_nans.NAME,
+)  # fmt: skip
 
 
 def derive(
@@ -22,13 +40,24 @@ def derive(
         clocks: Of the input, repaired.
         by_file: What the stamps of each file are measured against.
     """
-    found = list(jumps.jumps(reading, attempts, by_file))
-    for jump in found:
-        jump.attempt = attempts.at(jump.file, jump.line, jump.attempt)
-    yield from found
-    yield from repeated_jumps.derive(
-        [jump for jump in found if jump.name == "train.loss_jump"], clocks
+    loads, series = loads_by_file(reading.events), Series.of(reading)
+    losses, norms = (
+        find_runs((one for one in reading.points if one.metric == metric), loads, attempts)
+        for metric in ("loss", "grad_norm")
     )
-    yield from resumes.resumes(reading, clocks, by_file)
+    found = list(jumps.loss_jumps(losses, by_file))
+    precursors.add(found, losses, series)
+    state = State(series, reading.events)
+    yield from found
+    yield from jumps.gradient_jumps(norms, by_file)
+    yield from repeated_jumps.derive(found, clocks)
+    yield from spike_clusters.clusters(found, series)
+    few = of_few_writers(losses)
+    yield from rises.rises(few, state.chance, by_file)
+    yield from repeats.repeats(few, series, by_file)
+    yield from same_ranks.same_ranks((run.points for run in losses), by_file)
+    yield from resumes.resumes(few, series, state, clocks, by_file)
+    yield from first_nans.first_nans(reading.events)
     yield from scale_falls.scale_falls(reading, attempts, by_file)
     yield from overflow_runs.falls(reading)
+    yield from overflow_streaks.streaks(reading, attempts, loads, found, by_file)

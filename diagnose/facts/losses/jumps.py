@@ -2,22 +2,25 @@
 
 ======================= ==========================================================================
 ``train.loss_jump``     A loss far above the losses before it
-``train.gradient_jump`` The same of the gradient norm
+``train.gradient_jump`` The same of the gradient norm, the first of a run
 ======================= ==========================================================================
 
 Excerpts of five to ten step lines are common, so a jump needs only two points before it; the more
-there are, the more the noise of the series counts.
+there are, the more the noise of the series counts. That noise is taken from the differences of
+neighbours, so that the falling head of a run is none. A jump ends where the loss is back near the
+level before (``recovered_steps`` later); the next one may begin there.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 
-from diagnose.facts.attempts import Attempts
-from diagnose.facts.points import Point, derived_event, runs_of, whole
-from diagnose.facts.statistics import level_and_noise
+from diagnose.facts.losses.runs import Run
+from diagnose.facts.points import Point, derived_event, whole
+from diagnose.facts.statistics import SIGMA, level_and_noise
 from diagnose.model.event import Clock, Event, Value
-from diagnose.model.reading import Reading
 
 EVENTS = ("train.loss_jump", "train.gradient_jump")
 
@@ -30,17 +33,21 @@ UNNUMBERED = 3
 HISTORY = 100
 """Points before one against which it is judged."""
 
-ABOVE_RECENT = 1.2
-"""Least ratio of a jump to the highest of the ``LONG`` points before it."""
+FEW, LONG = 5, 20
+"""Points from which on the differences of neighbours tell the noise of a series, and from which on
+they tell it well."""
 
-LONG = 20
-"""Points from which on the noise of a series is known."""
-
-NOISY = 0.25
+NOISY = 0.1
 """Share of the level from which on noise makes single points leap; then the next must agree."""
 
 AFTER = 3
 """Points behind a jump that are needed to say whether the level came back."""
+
+MOST = 50
+"""Jumps of a run that are told."""
+
+BLOCK = 50
+"""Points that are looked at together: if none stands out of their median, none can be a jump."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,7 @@ class Limits:
         ratio: Least ratio to the median before it.
         clear: Ratio from which on the next point need not agree.
         least: Least difference.
-        score: Least distance in robust standard deviations where the noise is known.
+        score: Least distance in standard deviations.
     """
 
     ratio: float
@@ -60,70 +67,124 @@ class Limits:
     score: float
 
 
-LOSS = Limits(ratio=1.25, clear=2.0, least=0.3, score=8.0)
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The finite values of a run, and the steps they belong to (NaN where unknown)."""
+
+    values: list[float]
+    steps: list[float]
+
+
+SHORT_LOSS = Limits(ratio=1.25, clear=2.0, least=0.3, score=6.0)
+LOSS = Limits(ratio=1.1, clear=1.25, least=0.2, score=6.0)
 GRADIENT = Limits(ratio=10.0, clear=10.0, least=0.0, score=8.0)
 
 
-def jumps(reading: Reading, attempts: Attempts, by_file: dict[str, Clock]) -> Iterator[Event]:
-    """Yield the first jump of each attempt's losses and gradient norms."""
-    for points in reading.points:
-        kind = {"loss": ("train.loss_jump", LOSS), "grad_norm": ("train.gradient_jump", GRADIENT)}
-        if points.metric not in kind:
-            continue
-        name, limits = kind[points.metric]
-        for run in runs_of(points, attempts):
-            finite = [point for point in run if math.isfinite(point.value) and point.value > 0]
-            values = [point.value for point in finite]
-            for place in range(2, len(finite)):
-                # Hardly any point stands out of the few before it; only those are worth medians.
-                if values[place] < ABOVE_RECENT * max(values[max(0, place - LONG) : place]):
-                    continue
-                level, noise = _level(finite, place)
-                if not _is_jump(finite, place, level, noise, limits):
-                    continue
-                yield derived_event(
-                    points, finite[place], name, _jump(finite, place, level, noise), by_file
-                )
+def loss_jumps(runs: Iterable[Run], by_file: dict[str, Clock]) -> Iterator[Event]:
+    """Yield the jumps of the losses of each run."""
+    yield from _jumps(runs, EVENTS[0], SHORT_LOSS, LOSS, MOST, by_file)
+
+
+def gradient_jumps(runs: Iterable[Run], by_file: dict[str, Clock]) -> Iterator[Event]:
+    """Yield the first jump of the gradient norm of each run."""
+    yield from _jumps(runs, EVENTS[1], GRADIENT, GRADIENT, 1, by_file)
+
+
+def _jumps(
+    runs: Iterable[Run],
+    name: str,
+    short: Limits,
+    long: Limits,
+    most: int,
+    by_file: dict[str, Clock],
+) -> Iterator[Event]:
+    for run in runs:
+        points, part = run.points, run.points.values[run.begin : run.end]
+        places = [at for at, one in enumerate(part, run.begin) if one > 0 and one != math.inf]
+        values = [points.values[at] for at in places]
+        course = Course(values, [points.steps[at] for at in places])
+        until = found = 0
+        for place in _candidates(values, long.ratio):
+            if place < until:
+                continue
+            limits = long if place >= LONG else short
+            level, noise = _level(values, place)
+            if not _is_jump(course, place, level, noise, limits):
+                continue
+            fields, until = _jump(course, place, level, noise)
+            at = places[place]
+            point = Point(points.steps[at], points.times[at], points.values[at], points.lines[at])
+            event = derived_event(points, point, name, fields, by_file)
+            event.attempt = run.attempt
+            yield event
+            found += 1
+            if found == most:
                 break
 
 
-def _level(run: list[Point], place: int) -> tuple[float, float]:
-    level, noise = level_and_noise([point.value for point in run[max(0, place - HISTORY) : place]])
+def _candidates(values: Sequence[float], ratio: float) -> Iterator[int]:
+    """Yield the places of values that stand out of the medians about them."""
+    least, before = 1 + (ratio - 1) / 2, math.inf
+    for begin in range(0, len(values), BLOCK):
+        block = values[begin : begin + BLOCK]
+        middle = median(block[:LONG]) if begin == 0 else median(block)
+        bound = least * min(before, middle, median(block[:5]))
+        before = middle
+        if max(block) <= bound:
+            continue
+        yield from (
+            place for place, value in enumerate(block, begin) if value > bound and place >= 2
+        )
+
+
+def _level(values: Sequence[float], place: int) -> tuple[float, float]:
+    history = values[max(0, place - HISTORY) : place]
+    level, noise = level_and_noise(history)
+    if place >= FEW:
+        noise = SIGMA * median(abs(two - one) for one, two in pairwise(history)) / math.sqrt(2)
+    if place >= LONG:
+        # Behind a step of the curve the last points are its level, not the median of all.
+        level = median(history[-LONG:])
     return level, max(noise, 0.005 * level)
 
 
-def _is_jump(run: list[Point], place: int, level: float, noise: float, limits: Limits) -> bool:
-    point = run[place]
-    if point.step < WARM_UP:
+def _is_jump(course: Course, place: int, level: float, noise: float, limits: Limits) -> bool:
+    value, step, values = course.values[place], course.steps[place], course.values
+    if step < WARM_UP:
         return False
-    if point.step != point.step and (place < UNNUMBERED or run[0].value > 1.5 * level):
+    if step != step and (place < UNNUMBERED or values[0] > 1.5 * level):
         return False  # the head of a run falls steeply
-    rise = point.value - level
-    if point.value < limits.ratio * level or rise < limits.least:
+    rise = value - level
+    if value < limits.ratio * level or rise < max(limits.least, limits.score * noise):
         return False
-    if place >= LONG and rise < limits.score * noise:
-        return False
-    if point.value >= limits.clear * level and noise < NOISY * level:
+    if value - max(values[max(0, place - AFTER) : place]) < rise / 2:
+        return False  # a climb, see ``rises``
+    if value >= limits.clear * level and noise < NOISY * level:
         return True
-    following = run[place + 1 : place + 1 + AFTER]
-    return len(following) >= 1 and min(one.value for one in following) >= level + rise / 2
+    following = values[place + 1 : place + 1 + AFTER]
+    return len(following) >= 1 and min(following) >= level + rise / 2
 
 
-def _jump(run: list[Point], place: int, level: float, noise: float) -> dict[str, Value]:
-    point, after = run[place], run[place + 1 :]
-    bound = level + max(3 * noise, 0.1 * level)
-    back = next((one for one in after if one.value <= bound), None)
-    recovered = back is not None if back is not None or len(after) >= AFTER else None
-    return {
-        "step": whole(point.step),
+def _jump(course: Course, place: int, level: float, noise: float) -> tuple[dict[str, Value], int]:
+    """Return the fields of a jump, and the place where it has ended."""
+    values, steps = course.values, course.steps
+    bound = level + max(3 * noise, (0.1 if place < LONG else 0.05) * level)
+    behind = range(place + 1, len(values))
+    back = next((at for at in behind if values[at] <= bound), None)
+    end = len(values) if back is None else back
+    fields: dict[str, Value] = {
+        "step": whole(steps[place]),
         "before": level,
-        "after": point.value,
-        "ratio": point.value / level,
-        "peak": max(one.value for one in run[place:]),
-        "last": run[-1].value,
-        "last_step": whole(run[-1].step),
-        "recovered": recovered,
-        "recovered_step": None if back is None else whole(back.step),
+        "after": values[place],
+        "ratio": values[place] / level,
+        "peak": max(values[place:end]),
+        "last": values[-1],
+        "last_step": whole(steps[-1]),
+        "recovered": back is not None if back is not None or len(behind) >= AFTER else None,
+        "recovered_step": None if back is None else whole(steps[back]),
+        "recovered_steps": None if back is None else whole(steps[back] - steps[place]),
+        "points_above": end - place,
         "points_before": place,
-        "points_after": len(after),
+        "points_after": len(behind),
     }
+    return fields, end

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from diagnose.facts.clock import Clocks
-from diagnose.facts.losses.resumes import RUNS_APART
+from diagnose.facts.losses.continuations import RUNS_APART
 from diagnose.model.event import Event, Nature, Value
 
 EVENTS = ("train.jump_again",)

@@ -1,157 +1,166 @@
-"""How the losses behind a load compare with those of the run before it.
+"""How the losses of a resumed run compare with those of the run before it.
 
 ================ =================================================================================
-``train.replay`` Steps done again after a load: how far their loss is from the first time
-``train.resume`` The level of the loss before and after a load
+``train.replay`` Steps done again: how far their losses are from those of the first time
+``train.resume`` The level of the loss before and after, and what else differs across the resume
 ================ =================================================================================
 
-A run that was resumed into another file counts, where rank and host are the same.
+``train.replay``
+    ``difference`` is the median of what a loss differs by, as a share; ``in_noise`` the same as a
+    share of what two runs with other data or random numbers would differ by, so that it is near 0
+    where they are the same and near 1 where they are not; ``change`` the mean, with its sign, and
+    ``change_score`` that in standard errors.
+
+``train.resume``
+    ``change`` is the difference of the levels as a share, ``score`` the same in standard errors.
+    ``bend`` is how much faster the loss rises than before, in standard errors: negative where the
+    difference decays. ``remaining`` is the share of it by which the end of the run
+    (``steps_after``) lies above the level before, ``back`` the steps until that was reached
+    again. A step up behind a level that was lower is ``step_up``, a share, at ``step_up_at``.
+
+A run is resumed where a checkpoint was loaded, where the job was started again, or where the steps
+of one file go on in another; it need not say so.
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import fmean, median
 
 from diagnose.facts.clock import Clocks
-from diagnose.facts.points import Point, derived_event, points_of
-from diagnose.facts.statistics import level_and_noise
-from diagnose.model.event import Clock, Event, Points, Value
-from diagnose.model.reading import Reading
+from diagnose.facts.losses.continuations import COMPARED, Resumed, continuations
+from diagnose.facts.losses.discontinuities import Discontinuity, discontinuity
+from diagnose.facts.losses.resume_state import State
+from diagnose.facts.losses.runs import FEWEST, Run, Series
+from diagnose.facts.points import derived_event
+from diagnose.facts.statistics import SIGMA
+from diagnose.model.event import Clock, Event, Value
 
 EVENTS = ("train.replay", "train.resume")
 
-RUNS_APART = 10.0
-"""Seconds by which a step must lie before a load to belong to an earlier run."""
+LATE, NEAR_LEVEL = 20, 10
+"""Points that make the level at the end of a run, and those of a level on the way."""
 
-COMPARED = 100
-"""Replayed steps that are compared."""
+INDEPENDENT = 0.6745 * math.sqrt(2)
+"""Median distance of two independent values, in standard deviations."""
 
-BEFORE, SETTLING, AFTER = 20, 2, 20
-"""Points of the level before a load, left out behind it, and of the level behind that."""
-
-FEWEST_BEFORE, FEWEST_AFTER = 5, 3
+SAME_DIGITS = 1e-4
+"""Share by which two losses that are equal to four digits may differ."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """A series that goes on behind a load.
+def resumes(
+    runs: Sequence[Run],
+    series: Series,
+    state: State,
+    clocks: Clocks,
+    by_file: dict[str, Clock],
+) -> Iterator[Event]:
+    """Yield how each resumed run compares with the run before it.
 
     Args:
-        points: The series.
-        after: Its points behind the load.
-        before: Points of the run that was interrupted, each with its file.
+        runs: Of the losses of the input.
+        series: Of the input.
+        state: What else is compared.
+        clocks: Of the input.
+        by_file: What the stamps of each file are measured against.
     """
-
-    points: Points
-    after: list[Point]
-    before: list[tuple[Point, str]]
-
-
-def resumes(reading: Reading, clocks: Clocks, by_file: dict[str, Clock]) -> Iterator[Event]:
-    """Yield how the losses behind each load compare with those of the run before."""
-    for resumed in _resumed(reading, clocks, by_file):
+    for resumed in continuations(runs, series, clocks, by_file):
         yield from _replay(resumed, by_file)
-        yield from _level(resumed, by_file)
-
-
-def _resumed(reading: Reading, clocks: Clocks, by_file: dict[str, Clock]) -> Iterator[Resumed]:
-    losses = [points for points in reading.points if points.metric == "loss"]
-    loads = {
-        event.file: event
-        for event in reading.events
-        if event.name in ("ckpt.load_start", "ckpt.load_end")
-    }
-    for points in losses:
-        load = loads.get(points.file)
-        if load is None:
-            continue
-        after = [point for point in _known(points) if point.line > load.line]
-        if not after:
-            continue
-        first = min(point.step for point in after)
-        before = [
-            (point, other.file)
-            for other in losses
-            for point in _before(other, points, load, first, clocks, by_file)
-        ]
-        if before:
-            yield Resumed(points, after, sorted(before, key=lambda pair: pair[0].step))
+        yield from _level(resumed, state, by_file)
 
 
 def _replay(resumed: Resumed, by_file: dict[str, Clock]) -> Iterator[Event]:
-    earlier = {point.step: (point, file) for point, file in resumed.before if point.value}
-    pairs = [(earlier[new.step], new) for new in resumed.after if new.step in earlier][:COMPARED]
+    pairs = [(resumed.again[new.step], new) for new in resumed.after if new.step in resumed.again]
     if not pairs:
         return
     changes = [(new.value - old.value) / abs(old.value) for (old, _), new in pairs]
     (old, file), new = pairs[0]
+    distance = median(abs(change) for change in changes)
+    first_time = [*resumed.before, *(point for (point, _), _ in pairs)]
+    noise = _noise([point.value for point in first_time][-COMPARED:])
+    spread = math.sqrt(fmean(change * change for change in changes) / len(changes))
     fields: dict[str, Value] = {
         "step": int(new.step),
         "steps": len(pairs),
         "before": old.value,
         "after": new.value,
         "change": fmean(changes),
-        "difference": median(abs(change) for change in changes),
+        "change_score": fmean(changes) / spread if spread else 0.0,
+        "difference": distance,
+        "equal": sum(abs(change) <= SAME_DIGITS for change in changes),
+        "in_noise": distance / (INDEPENDENT * noise) if noise else None,
         "first_file": file,
         "first_line": old.line,
     }
-    yield derived_event(resumed.points, new, "train.replay", fields, by_file)
+    yield derived_event(resumed.run.points, new, "train.replay", fields, by_file)
 
 
-def _level(resumed: Resumed, by_file: dict[str, Clock]) -> Iterator[Event]:
-    first = min(point.step for point in resumed.after)
-    before = [point.value for point, _ in resumed.before if point.step < first][-BEFORE:]
-    after = resumed.after[SETTLING : SETTLING + AFTER]
-    if len(before) < FEWEST_BEFORE or len(after) < FEWEST_AFTER:
+def _noise(values: Sequence[float]) -> float | None:
+    """Return the standard deviation about the trend as a share, None for a short series."""
+    if len(values) < 2 * FEWEST:
+        return None
+    steps = [abs(two - one) / abs(one) for one, two in pairwise(values) if one]
+    return SIGMA * median(steps) / math.sqrt(2) if steps else None
+
+
+def _level(resumed: Resumed, state: State, by_file: dict[str, Clock]) -> Iterator[Event]:
+    found = discontinuity(*(
+        [(point.step, point.value) for point in side] for side in (resumed.before, resumed.after)
+    ))  # fmt: skip
+    if found is None:
         return
-    old, spread = level_and_noise(before)
-    new = median(point.value for point in after)
-    noise = max(spread, 0.005 * abs(old))
-    if not old or not noise:
-        return
+    run = resumed.run
     fields: dict[str, Value] = {
-        "step": int(first),
-        "before": old,
-        "after": new,
-        "change": (new - old) / abs(old),
-        "score": (new - old) / noise,
-        "last": resumed.after[-1].value,
+        "step": int(run.first),
+        "before": found.before,
+        "after": found.after,
+        "change": found.change,
+        "score": found.score,
+        "points": found.points,
+        "bend": found.bend,
+        "last": run.points.values[run.end - 1],
+        "steps_after": int(run.last - run.first),
+        **_course(run, found),
+        **state.across(resumed.run, resumed.earlier),
     }
-    yield derived_event(resumed.points, resumed.after[0], "train.resume", fields, by_file)
+    yield derived_event(run.points, resumed.after[0], "train.resume", fields, by_file)
 
 
-def _known(points: Points) -> list[Point]:
-    return [
-        point
-        for point in points_of(points)
-        if math.isfinite(point.step) and math.isfinite(point.value)
+def _course(run: Run, found: Discontinuity) -> dict[str, Value]:
+    """Return what became of the difference."""
+    values = run.points.values[run.begin : run.end]
+    steps = run.points.steps[run.begin : run.end]
+    moved = found.after - found.before
+    fields: dict[str, Value] = {
+        "remaining": None,
+        "back": None,
+        "step_up": None,
+        "step_up_at": None,
+    }
+    if len(values) >= 2 * LATE:
+        late = median(values[-LATE:])
+        fields["remaining"] = (late - found.before) / moved if moved else None
+    for place in range(0, len(values) - NEAR_LEVEL, NEAR_LEVEL):
+        near = median(values[place : place + NEAR_LEVEL])
+        if moved and (near - found.before) / moved < 0.1:
+            fields["back"] = int(steps[place] - steps[0])
+            break
+    if moved < 0:
+        fields |= _step_up(values, steps, abs(found.before))
+    return fields
+
+
+def _step_up(values: Sequence[float], steps: Sequence[float], level: float) -> dict[str, Value]:
+    """Return the largest rise of the level from one stretch of points to the next."""
+    stretches = [
+        (place, median(values[place : place + LATE]))
+        for place in range(0, len(values) - LATE + 1, LATE // 2)
     ]
-
-
-def _before(
-    other: Points,
-    points: Points,
-    load: Event,
-    first: float,
-    clocks: Clocks,
-    by_file: dict[str, Clock],
-) -> Iterator[Point]:
-    """Yield the points of the run that was interrupted, of the same rank and host."""
-    if other.rank != points.rank or other.host != points.host:
-        return
-    found = _known(other)
-    if other.file == points.file:
-        yield from (point for point in found if point.line < load.line)
-        return
-    moment = clocks.of(load)
-    clock = by_file.get(other.file, Clock.NONE)
-    begins_earlier = min((point.step for point in found), default=first) < first
-    for point in found:
-        seen = clocks.instant(point.time, clock, host=other.host, file=other.file)
-        # As printed: two runs that reach the same step look like two clocks of one moment.
-        if seen is not None and moment is not None and seen.domain.family == moment.domain.family:
-            if moment.seconds - seen.seconds > RUNS_APART:
-                yield point
-        elif begins_earlier:
-            yield point
+    rises = [
+        ((late - early) / level, place)
+        for (_, early), (place, late) in zip(stretches, stretches[2:], strict=False)
+    ]
+    if not rises:
+        return {}
+    rise, place = max(rises)
+    return {"step_up": rise, "step_up_at": int(steps[place])}

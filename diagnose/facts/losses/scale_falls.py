@@ -28,7 +28,7 @@ def scale_falls(reading: Reading, attempts: Attempts, by_file: dict[str, Clock])
         event.file: event.line for event in reading.events if event.name.startswith("ckpt.load")
     }
     for points in reading.points:
-        if points.metric != "loss_scale":
+        if points.metric != "loss_scale" or len(set(points.values)) < 2:
             continue
         for run in runs_of(points, attempts):
             known = [point for point in run if point.value > 0 and point.step == point.step]

@@ -1,14 +1,16 @@
-"""What the times of steps say of how evenly the job runs."""
+"""What the times of steps say of how fast and how evenly the job runs."""
 
 from collections.abc import Iterator
 
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
-from diagnose.facts.pace import data_shares, data_waits
+from diagnose.facts.pace import data_shares, data_waits, levels, stalls, waves
+from diagnose.facts.pace.joining import pace_of
+from diagnose.facts.pace.segments import find_segments
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
-EVENTS = data_waits.EVENTS
+EVENTS = (*data_waits.EVENTS, *levels.EVENTS, *stalls.EVENTS, *waves.EVENTS)
 
 
 def derive(
@@ -25,3 +27,9 @@ def derive(
     reading.points.extend(data_shares.data_shares(reading.points))
     yield from data_waits.stalls(reading.points, by_file)
     yield from data_waits.epoch_starts(reading.points, by_file)
+    pace = pace_of(reading.points, attempts)
+    if pace is not None:
+        found = find_segments(pace.seconds)
+        yield from levels.changes(reading, pace, found, by_file)
+        yield from stalls.stalls(reading, pace, by_file)
+        yield from waves.waves(reading, pace, found, by_file)

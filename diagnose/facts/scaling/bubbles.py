@@ -1,43 +1,58 @@
 """The idle share (p-1)/(v*m+p-1) of a pipeline: p stages, m micro-batches, v chunks a stage."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from diagnose.calc import training
+from diagnose.facts import settings
 from diagnose.model.event import Event, Nature, Value
 from diagnose.model.reading import Reading
 
-EVENTS = ("train.pipeline_bubble",)
+EVENT = "train.pipeline_bubble"
+
+SAID_BY = "pipeline_model_parallel_size"
+"""Argument whose line shows it."""
 
 
 def bubbles(reading: Reading) -> Iterator[Event]:
     """Yield the idle share of the pipeline that the printed arguments make."""
-    arguments: dict[str, float] = {}
-    last: Event | None = None
-    for event in reading.events:
-        value = event.fields.get("value")
-        if event.name == "job.argument" and isinstance(value, int | float) and value > 0:
-            name = str(event.fields.get("name"))
-            arguments.setdefault(name, value)
-            if name == "pipeline_model_parallel_size":
-                last = event
-    stages, batch = (
-        arguments.get("pipeline_model_parallel_size"),
-        arguments.get("global_batch_size"),
-    )
-    micro, replicas = arguments.get("micro_batch_size"), arguments.get("data_parallel_size")
-    if last is None or not stages or stages < 2 or not (batch and micro and replicas):
+    lines = [
+        event
+        for event in reading.events
+        if event.name == "job.argument" and event.fields.get("name") == SAID_BY
+    ]
+    arguments = settings.arguments(reading.events)
+    layout = settings.parallel_layout(arguments)
+    stages, rounds = layout["pp"], layout["micro_batches"]
+    if not lines or not stages or stages < 2 or not rounds:
         return
-    rounds = batch / micro / replicas
-    if rounds < 1:
-        return
-    chunks = arguments.get("virtual_pipeline_model_parallel_size", 1.0)
+    chunks = _chunks(arguments, stages)
     fields: dict[str, Value] = {
-        "stages": int(stages),
-        "micro_batches": int(rounds),
-        "chunks": int(chunks),
-        "share": (stages - 1) / (chunks * rounds + stages - 1),
+        "stages": stages,
+        "micro_batches": rounds,
+        "chunks": chunks,
+        "share": training.bubble(stages, rounds, chunks),
     }
+    last = lines[-1]
     yield Event(
-        name="train.pipeline_bubble", nature=Nature.MEASUREMENT, file=last.file, line=last.line,
+        name=EVENT, nature=Nature.MEASUREMENT, file=last.file, line=last.line,
         end_line=last.end_line, text=last.text, fields=fields, time=last.time, clock=last.clock,
         rank=last.rank, host=last.host, attempt=last.attempt,
     )  # fmt: skip
+
+
+def _chunks(arguments: Mapping[str, Value], stages: int) -> int:
+    """Return the model chunks of a stage: more than one in an interleaved schedule."""
+    stated, layers, of_a_chunk, all_stages = (
+        settings.whole(arguments.get(name))
+        for name in (
+            "virtual_pipeline_model_parallel_size",
+            "num_layers",
+            "num_layers_per_virtual_pipeline_stage",
+            "pipeline_stages",
+        )
+    )
+    if stated:
+        return stated
+    if layers and of_a_chunk:
+        return max(1, layers // stages // of_a_chunk)
+    return max(1, all_stages // stages) if all_stages else 1

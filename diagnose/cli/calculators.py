@@ -1,0 +1,91 @@
+"""One command a calculator, made from its declaration."""
+
+import json
+import textwrap
+from typing import Any
+
+import click
+
+from diagnose.calc.calculator import Calculator, Input, Result
+from diagnose.calc.quantity import EXAMPLES, Unit, parse, show
+from diagnose.cli.options import list_format_option
+from diagnose.cli.output import columns, echo
+
+
+class Quantity(click.ParamType[float]):
+    """A number with its unit, as ``diagnose.calc.quantity`` reads it."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.name = unit.value
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """Return what stands for the value in the help page."""
+        return self.unit.name
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the value in base units."""
+        if isinstance(value, float):
+            return value
+        try:
+            return parse(str(value), self.unit)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _option(one: Input) -> click.Option:
+    example = "" if one.unit in (Unit.COUNT, Unit.NUMBER) else f", like {EXAMPLES[one.unit]}"
+    return click.Option(
+        [f"--{one.name}"],
+        type=Quantity(one.unit),
+        default=one.default,
+        required=one.default is None and not one.optional,
+        help=f"{one.help[0].upper()}{one.help[1:]}{example}.",
+        show_default=one.default is not None,
+    )
+
+
+def command(calculator: Calculator) -> click.Command:
+    """Return the command of a calculator."""
+
+    @list_format_option
+    def run(style: str, **values: float | None) -> None:
+        try:
+            results = calculator.results(values)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        echo(
+            _as_json(calculator, values, results)
+            if style == "json"
+            else _as_text(calculator, results)
+        )
+
+    made = click.command(calculator.name, help=f"{calculator.title}.\n\n{calculator.formula}")(run)
+    made.params = [*(_option(one) for one in calculator.inputs), *made.params]
+    return made
+
+
+def _as_text(calculator: Calculator, results: list[Result]) -> str:
+    width = max(len(result.name) for result in results)
+    lines = textwrap.wrap(calculator.formula, columns())
+    lines += [f"  {one.name.ljust(width)}  {show(one.value, one.unit)}" for one in results]
+    lines += textwrap.wrap(calculator.reading, columns())
+    return "\n".join(lines) + "\n"
+
+
+def _as_json(calculator: Calculator, values: dict[str, float | None], results: list[Result]) -> str:
+    shown = {
+        "calculator": calculator.name,
+        "formula": calculator.formula,
+        "inputs": {
+            one.name: {"value": values[one.key], "unit": one.unit.value}
+            for one in calculator.inputs
+        },
+        "results": [
+            {"name": one.name, "value": one.value, "unit": one.unit.value} for one in results
+        ],
+        "reading": calculator.reading,
+    }
+    return json.dumps(shown, ensure_ascii=False, indent=2) + "\n"

@@ -1,0 +1,166 @@
+"""What else than the loss differs across a resume, each against what should have come next.
+
+================= ================================================================================
+``norm_ratio``    Gradient norm of the first steps over that before
+``rate_change``   Learning rate of the first step over what the schedule gives there, less one.
+                  The schedule is what the run before had at that step (``rate_exact``), else the
+                  course of its last steps; ``rate_before``, ``rate_after``, ``rate_due``
+``rate_warms``    The learning rate rises again though it did not before
+``scale_ratio``   Highest loss scale of the first steps over the last one before; ``scale_before``,
+                  ``scale_after``; ``skips`` counts skipped steps among the first fifty
+``batch_ratio``   Global batch size over that before; ``batch_before``, ``batch_after``
+``samples_behind``Steps by which the counter of samples lies behind what it should show
+``chance``        Loss of guessing, ln of the vocabulary, where the arguments state it;
+                  ``of_chance`` is the first loss over it
+``start``         Loss of the first step of the job, where the logs hold it; ``of_start`` likewise
+================= ================================================================================
+
+All are None where the logs do not show them.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from diagnose.facts.losses.runs import Run, Series
+from diagnose.facts.points import Point
+from diagnose.facts.settings import arguments
+from diagnose.model.event import Event, Value
+
+NEAR = 50
+"""Points before, and steps behind, that are looked at."""
+
+VERY_FIRST, FIRST = 3, 10
+"""Points of the loss, and of the gradient norm, at the start of a run."""
+
+VOCABULARIES = ("padded_vocab_size", "vocab_size")
+
+
+class State:
+    """The series of an input, to be asked what differs across a resume."""
+
+    def __init__(self, series: Series, events: Iterable[Event]) -> None:
+        self._series = series
+        stated = arguments(events)
+        sizes = (stated.get(name) for name in VOCABULARIES)
+        size = next((one for one in sizes if isinstance(one, int) and one > 1), None)
+        self.chance = math.log(size) if size else None
+
+    def across(self, run: Run, earlier: Sequence[Run]) -> dict[str, Value]:
+        """Return the fields of a resume.
+
+        Args:
+            run: The run that goes on.
+            earlier: Those before it, the latest last.
+        """
+        now = median(run.points.values[run.begin : min(run.end, run.begin + VERY_FIRST)])
+        start = _start(earlier)
+        return {
+            **self._norm(run, earlier),
+            **self._rate(run, earlier),
+            **self._scale(run, earlier),
+            **self._batch(run, earlier),
+            "samples_behind": self._samples_behind(run, earlier),
+            "chance": self.chance,
+            "of_chance": now / self.chance if self.chance else None,
+            "start": start,
+            "of_start": now / start if start else None,
+            "loaded": run.load is not None,
+        }
+
+    def _before(self, metric: str, run: Run, earlier: Sequence[Run]) -> list[Point]:
+        """Return the last points of a metric before the first step of a run."""
+        latest: dict[float, Point] = {}
+        for one in earlier:
+            points = self._series.beside(one, metric, -math.inf, run.first - 0.5, NEAR)
+            latest |= {point.step: point for point in points}
+        return [latest[step] for step in sorted(latest)][-NEAR:]
+
+    def _again(self, metric: str, step: float, earlier: Sequence[Run]) -> Point | None:
+        """Return the point that the first run through a step had there."""
+        found = (self._series.beside(one, metric, step, step, 1) for one in reversed(earlier))
+        return next((points[0] for points in found if points), None)
+
+    def _after(self, metric: str, run: Run) -> list[Point]:
+        return self._series.beside(run, metric, -math.inf, math.inf, -NEAR)
+
+    def _norm(self, run: Run, earlier: Sequence[Run]) -> dict[str, Value]:
+        before = [point.value for point in self._before("grad_norm", run, earlier)]
+        after = [point.value for point in self._after("grad_norm", run)][:FIRST]
+        if len(before) < 3 or len(after) < 3 or not (level := median(before)):
+            return {"norm_before": None, "norm_after": None, "norm_ratio": None}
+        now = median(after)
+        return {"norm_before": level, "norm_after": now, "norm_ratio": now / level}
+
+    def _rate(self, run: Run, earlier: Sequence[Run]) -> dict[str, Value]:
+        before = self._before("learning_rate", run, earlier)
+        after = self._after("learning_rate", run)
+        fields: dict[str, Value] = {
+            "rate_before": None, "rate_after": None, "rate_due": None, "rate_exact": None,
+            "rate_change": None, "rate_warms": None,
+        }  # fmt: skip
+        if not before or not after:
+            return fields
+        now, again = after[0], self._again("learning_rate", after[0].step, earlier)
+        low, high = (again.value, again.value) if again else _due(before, now.step)
+        due = float(f"{min(max(now.value, low), high):.6g}")
+        rises = len(after) > 3 and after[-1].value > 1.01 * now.value
+        rose = len(before) > 3 and before[-1].value > before[0].value
+        return {
+            "rate_before": before[-1].value,
+            "rate_after": now.value,
+            "rate_due": due,
+            "rate_exact": again is not None,
+            "rate_change": round(now.value / due - 1, 5) if due else None,
+            "rate_warms": rises and not rose,
+        }
+
+    def _scale(self, run: Run, earlier: Sequence[Run]) -> dict[str, Value]:
+        before = self._before("loss_scale", run, earlier)
+        after = [one for one in self._after("loss_scale", run) if one.step <= run.first + NEAR]
+        skipped = self._after("skipped_steps", run)
+        skips = sum(one.value for one in skipped if one.step <= run.first + NEAR)
+        known = bool(before and after and before[-1].value > 0)
+        return {
+            "scale_before": before[-1].value if known else None,
+            "scale_after": max(one.value for one in after) if known else None,
+            "scale_ratio": max(one.value for one in after) / before[-1].value if known else None,
+            "skips": int(skips) if skipped else None,
+        }
+
+    def _batch(self, run: Run, earlier: Sequence[Run]) -> dict[str, Value]:
+        before = self._before("global_batch", run, earlier)
+        after = self._after("global_batch", run)
+        known = bool(before and after and before[-1].value)
+        return {
+            "batch_before": before[-1].value if known else None,
+            "batch_after": after[0].value if known else None,
+            "batch_ratio": after[0].value / before[-1].value if known else None,
+        }
+
+    def _samples_behind(self, run: Run, earlier: Sequence[Run]) -> float | None:
+        before = self._before("consumed_samples", run, earlier)
+        after = self._after("consumed_samples", run)
+        if len(before) < 2 or not after or before[-1].step <= before[0].step:
+            return None
+        each = (before[-1].value - before[0].value) / (before[-1].step - before[0].step)
+        due = before[-1].value + each * (after[0].step - before[-1].step)
+        return (due - after[0].value) / each if each > 0 else None
+
+
+def _start(earlier: Sequence[Run]) -> float | None:
+    """Return the loss of the first step of a job, None where the logs begin later."""
+    first = min(earlier, key=lambda one: one.first)
+    begins = first.first <= max(1.0, first.interval)
+    return first.points.values[first.begin] if begins else None
+
+
+def _due(before: Sequence[Point], step: float) -> tuple[float, float]:
+    """Return the bounds of what a schedule gives at a step: its last value, or its course on."""
+    last = before[-1]
+    if len(before) < 2 or last.step <= before[0].step:
+        return last.value, last.value
+    first = before[max(0, len(before) - 10)]
+    slope = (last.value - first.value) / (last.step - first.step)
+    ahead = max(0.0, last.value + slope * (step - last.step))
+    return min(last.value, ahead), max(last.value, ahead)
