@@ -189,7 +189,7 @@ def test_a_healthy_run_held_against_its_own_baseline_is_ok_in_every_row(name):
 
 def test_a_baseline_says_what_the_run_was():
     made = yaml.safe_load(api.new_baseline([STEADY]))
-    assert made["run"]["parallel"] == {"tp": 8, "pp": 4, "dp": 2, "micro_batches": 64}
+    assert made["run"]["parallel"] == {"tp": 8, "pp": 4, "dp": 2, "cp": 1, "micro_batches": 64}
     assert made["run"]["marks"]["global_batch_size"] == "1024"
     assert {test["gpus"] for test in made["tests"]} == {64}
 
@@ -198,7 +198,7 @@ SICK = SAMPLES / "resources" / "straggler-one-rank-compute" / "logs"
 
 
 def test_a_run_with_a_root_cause_is_no_baseline_unless_forced():
-    with pytest.raises(UsageError, match="Rank 5 computes .* --force"):
+    with pytest.raises(UsageError, match="Rank 5 on node-02 computes .* --force"):
         api.new_baseline([SICK])
     assert yaml.safe_load(api.new_baseline([SICK], force=True))["tests"]
 

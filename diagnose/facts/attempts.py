@@ -74,6 +74,13 @@ class Attempts:
             if begin < end
         ]
 
+    def placed(self, events: Iterable[Event]) -> list[Event]:
+        """Return events, each with the attempt of its line."""
+        found = list(events)
+        for event in found:
+            event.attempt = self.at(event.file, event.line, event.attempt)
+        return found
+
     def longest(self, file: str) -> list[int]:
         """Return the starts in the log of the process that a file shows most starts of."""
         starts = self.starts.get(file, [])

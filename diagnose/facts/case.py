@@ -203,8 +203,7 @@ def build(reading: Reading) -> Case:
     """
     runs = scaling.set_apart(reading)
     attempts = find_attempts(reading)
-    for event in reading.events:
-        event.attempt = attempts.at(event.file, event.line, event.attempt)
+    attempts.placed(reading.events)
     name_communicators(reading.events)
     name_nodes(reading)
     job = build_job(reading, attempts)
@@ -218,8 +217,8 @@ def build(reading: Reading) -> Case:
     job.ends = log_ends(reading, clocks, by_file, job.host_of)
     relate_to_job(reading, job, clocks)
     relate_host_ends(reading, job, clocks, by_file)
-    insert(reading, list(scaling.derive(reading, job, runs, by_file)))
-    insert(reading, list(stragglers.derive(reading, job, attempts, by_file)))
+    insert(reading, attempts.placed(scaling.derive(reading, job, runs, by_file)))
+    insert(reading, attempts.placed(stragglers.derive(reading, job, attempts, by_file)))
     insert(reading, list(stuck_inits(reading.events, job)))
     insert(reading, list(hung_watchdogs(reading.events, job)))
     insert(reading, list(silent_ranks(reading, job, clocks)))

@@ -95,9 +95,7 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
         *variable_values.values(reading.events, nccl),
         *stacks.derive(reading.events),
     ]
-    for event in found:
-        event.attempt = attempts.at(event.file, event.line, event.attempt)
-    insert(reading, found)
+    insert(reading, attempts.placed(found))
 
 
 def insert(reading: Reading, found: list[Event]) -> None:
