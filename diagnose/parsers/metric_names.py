@@ -31,13 +31,13 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "elapsed_per_iter", "elapsed time per iteration", "sec_per_step", "seconds_per_step",
         "train_step_timing", "per_step_time", "step_duration", "timing_s/step", "train_step_time",
         "time_metrics/end_to_end", "avg_batch_cost", "batch_cost", "time_per_step",
-        "time_per_iteration", "Batch (t)", "itime",
+        "time_per_iteration", "itime",
     ),
     "data_time": (
         "data_time", "dataload_time", "data_loading", "data_loading_time", "reader_cost",
         "avg_reader_cost", "fetch_time", "batch-generator", "dataloader_wait", "dataloader_time",
         "data_wait", "data_wait_time", "data", "time_metrics/data_loading", "data_load_time",
-        "batch-generator-time", "Data (t)", "data_cost", "read_time", "load_time", "io_time", "rtime",
+        "batch-generator-time", "data_cost", "read_time", "load_time", "io_time", "rtime",
     ),
     "step_tokens": (
         "step_tokens", "batch_tokens", "tokens_in_batch", "local_tokens", "tokens_in_step",
@@ -170,6 +170,7 @@ STATED = {
     "memallocatedbytes": ("memory_allocated", 1.0),  # Megatron-LM's tags
     "memreservedbytes": ("memory_reserved", 1.0),
     "memmaxallocatedbytes": ("memory_peak", 1.0),
+    "batch(t)": ("step_time", 1.0),  # open_clip
     "stepms": ("step_time", UNITS["ms"]),
     "msperstep": ("step_time", UNITS["ms"]),
     "msperiter": ("step_time", UNITS["ms"]),

@@ -19,7 +19,7 @@ from diagnose.parsers import steps_counted as dialect
         (
             "2026-01-05,10:00:00 | INFO | Train Epoch: 2 [  6400/90000 (7%)] Loss: 0.97 (1.02) Data (t): 0.150 Batch (t): 0.550, 36.1/s LR: 0.001 Logit Scale: 99.9",
             None,
-            {"loss": 0.97, "data_time": 0.15, "step_time": 0.55, "learning_rate": 1e-3, "epoch": 2},
+            {"loss": 0.97, "step_time": 0.55, "learning_rate": 1e-3, "epoch": 2},
         ),
         ("Train Epoch: 1 [640/60000 (1%)]\tLoss: 2.291", None, {"loss": 2.291, "epoch": 1}),
         ("Train loss 1200 0.231841 Grad Norm 0.41 1.73s/it", 1200, {"loss": 0.231841, "grad_norm": 0.41, "step_time": 1.73}),
