@@ -1,7 +1,7 @@
 """Names with their values on one line of a script, in any order and with any separator.
 
 Not a parser: the readers of step lines share it. A time is read where it states its unit, or beside
-the time that was waited for data. What stands in brackets behind a value is a mean and left out.
+the time that was waited for data; of one without a unit ``step_clock`` may find it. What stands in brackets behind a value is a mean and left out.
 """
 
 from diagnose.ingest.lazy import LazyPattern
@@ -46,6 +46,15 @@ def pairs(text: str) -> dict[str, float]:
     Args:
         text: Of a step line, behind its counters.
     """
+    return pairs_and_time(text)[0]
+
+
+def pairs_and_time(text: str) -> tuple[dict[str, float], float | None]:
+    """Return the metrics that a line states, and the time of a step whose unit is open.
+
+    Args:
+        text: Of a step line, behind its counters.
+    """
     columns: dict[str, object] = {}
     for name, value, unit in PAIR.findall(text):
         name = "train_loss" if name.lower() in ("train loss", "training loss") else name
@@ -74,8 +83,10 @@ def pairs(text: str) -> dict[str, float]:
     stated = {metric for name in columns if (metric := _time_with_unit(name))}
     if "data_time" in values and {"step_time", "compute_time"} & set(values):
         values.setdefault("step_time", values["data_time"] + values.get("compute_time", 0.0))
-        return values
-    return {name: value for name, value in values.items() if name not in TIMES or name in stated}
+        return values, None
+    bare = None if "step_time" in stated else values.get("step_time", number(columns.get("time")))
+    kept = {name: value for name, value in values.items() if name not in TIMES or name in stated}
+    return kept, bare
 
 
 def _time_with_unit(name: str) -> str | None:

@@ -7,8 +7,9 @@ Traps: torchtitan's memory is the maximum reserved and its ``tps`` is per device
 assumes an A100 whatever the GPU, so it is left out. modded-nanogpt prints a running mean since the
 timer was reset (``step_avg:nanms`` until then, which is no NaN loss); the time of a step is the
 difference of ``train_time``, where two lines of one timer stand in a block. A plain script's time is
-read where it states its unit, or beside the time it waited for data (LeRobot's ``updt_s`` is
-without that wait).
+read where it states its unit, where the stamps of the lines confirm it, or beside the time it waited
+for data (LeRobot's ``updt_s`` is without that wait). A step of how many, behind an epoch of how many,
+counts within the epoch, unless both go on alike.
 """
 
 import re
@@ -17,8 +18,9 @@ from collections.abc import Iterator
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Measurement
 from diagnose.parsers.base import BlockText, BulkParser
-from diagnose.parsers.line_pairs import HELD_OUT, pairs
+from diagnose.parsers.line_pairs import HELD_OUT, pairs, pairs_and_time
 from diagnose.parsers.metric_names import metrics, number, numbers, with_nan_events
+from diagnose.parsers.step_clock import confirmed_unit
 
 TITAN = LazyPattern(
     rb"step: *(?P<step>\d+) +loss: *(?P<loss>[-+\w.]+) +(?:grad_norm: *(?P<norm>[-+\w.]+) +)?"
@@ -199,15 +201,23 @@ def _numbered(block: BlockText) -> Iterator[Measurement]:
         for one, epoch in zip(found, epochs, strict=True)
         if epoch and int(one[2])
     )
+    records: list[tuple[Measurement, float | None]] = []
     for one, epoch in zip(found, epochs, strict=True):
-        values = pairs(one[3].decode("utf-8", "replace"))
+        values, time = pairs_and_time(one[3].decode("utf-8", "replace"))
         if not {"loss", "step_time"} & set(values):
             continue
         step = float(one[1])
         if epoch:
             values["epoch"] = float(epoch[0])
             step += 0 if of_run else epoch[0] * int(one[2])
-        yield Measurement(block.line_at(one.start()), step, values)
+        records.append((Measurement(block.line_at(one.start()), step, values), time))
+    unit = confirmed_unit(
+        (record.line.time, record.step or 0.0, time) for record, time in records if time is not None
+    )
+    for record, time in records:
+        if unit is not None and time is not None:
+            record.values["step_time"] = time * unit
+        yield record
 
 
 def _epoch(data: bytes, step: re.Match[bytes]) -> tuple[int, int] | None:

@@ -152,3 +152,54 @@ def test_an_evaluation_of_paddle_is_no_step():
     text = "[2026-01-05 10:01:00,508] [    INFO] - eval_loss: 3.1, eval_runtime: 12.3, eval_samples_per_second: 10\n"
     (record,) = measured(dialect, text)
     assert (record.step, record.values) == (None, {"validation_loss": 3.1})
+
+
+@pytest.mark.parametrize(
+    "text, step, values",
+    [
+        ("step 10, loss = 2.1 (850.0 examples/sec; 0.15 sec/batch)", 10, {"loss": 2.1, "samples_per_s": 850, "step_time": 0.15}),
+        ("Training iter 10, loss=2.1 (1.5s)", 10, {"loss": 2.1, "step_time": 1.5}),
+        ("Iter 10: Train loss 2.1, Learning Rate 1.0e-05, It/sec 4.0, Tokens/sec 300.5, Peak mem 8.0 GB", 10, {"loss": 2.1, "learning_rate": 1e-5, "step_time": 0.25, "tokens_per_s": 300.5, "memory_peak": 8 * GIB}),
+        ("epoch: [0/9], iter: 10, lr: 0.1, loss: 2.1, reader_cost: 0.5 s, batch_cost: 2.0 s, ips: 89.4", 10, {"loss": 2.1, "data_time": 0.5, "step_time": 2.0, "learning_rate": 0.1}),
+        ("run_7; step 000010/200000; rtime 0.5; itime 2.0; loss = 2.1", 10, {"loss": 2.1, "data_time": 0.5, "step_time": 2.0}),
+        ("Epoch: 2, Step: 10, accuracy: 0.97, box loss: 8.1, all_loss: 2.1, lr:0.01", 10, {"loss": 2.1, "learning_rate": 0.01}),
+        ("epoch 2/50 - it 10/100 - loss: 2.1 - acc: 0.3", 210, {"loss": 2.1, "epoch": 2}),
+        ("Epoch 2/5, Step 10/100, step time: 500.0 ms", 210, {"step_time": 0.5, "epoch": 2}),
+        ("iters: 10, epoch: 2 | loss: 2.1", 10, {"loss": 2.1, "epoch": 2}),
+        ("Epoch[1] Batch [10]\tSpeed: 88.5 samples/sec\taccuracy=0.1", None, {"samples_per_s": 88.5}),
+        ("Iter[1] Batch [10]    Speed: 88.5 samples/sec", None, {"samples_per_s": 88.5}),
+    ],
+)  # fmt: skip
+def test_scripts_name_the_same_things_otherwise(text, step, values):
+    (record,) = measured(dialect, text + "\n")
+    assert (record.step, record.values) == (step, pytest.approx(values))
+
+
+def test_a_step_that_goes_on_with_the_epochs_is_one_of_the_run():
+    line = "Epoch {}/4, Step {}/400, loss: 2.1\n"
+    of_run = "".join(line.format(step // 100 + 1, step) for step in range(50, 400, 50))
+    of_epochs = "".join(line.format(epoch, step) for epoch in (1, 2) for step in (100, 300))
+    assert [record.step for record in measured(dialect, of_run)] == list(range(50, 400, 50))
+    assert [record.step for record in measured(dialect, of_epochs)] == [500, 700, 900, 1100]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "it 5 shows a loss of money",
+        "step 10 val_loss nan",
+        "step 10: best_val_loss: nan",
+        "step 3 took a long time: 5 s",
+        "Speed: 88.5 samples/sec on average",
+        "990\timages/sec: 195.8 +/- 0.5 (jitter = 15.2)\t7.106",
+        "iters: 10 of the loop",
+        "Epoch[1] Batch [10]\tValidation-accuracy=0.31",
+    ],
+)
+def test_more_that_is_no_step_of_training(text):
+    assert records(dialect, text + "\n") == []
+
+
+def test_memory_of_the_host_is_told_from_that_of_the_gpu():
+    (record,) = measured(dialect, "step: 10, loss: 2.1, CPU mem: 90GB, GPU mem: 12GB\n")
+    assert record.values == {"loss": 2.1, "host_memory": 90 * GIB, "memory_used": 12 * GIB}
