@@ -22,8 +22,8 @@ from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Measurement
 from diagnose.parsers.base import BlockText, BulkParser
 from diagnose.parsers.line_pairs import pairs
+from diagnose.parsers.meter_layouts import METERS
 from diagnose.parsers.metric_names import with_nan_events
-from diagnose.parsers.steps_meters import METERS
 
 READ = frozenset({"loss", "step_time", "data_time", "samples_per_s"})
 """One of these makes a line one of a training step."""

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Measurement
 from diagnose.parsers.base import BlockText, BulkParser
+from diagnose.parsers.epoch_means import means
 from diagnose.parsers.metric_names import numbers, with_nan_events
-from diagnose.parsers.steps_epochs import means
 
 LOSS = LazyPattern(
     rb"(?:^|[\s\]|>,;:(-])(?:([A-Za-z]+)[ _/])?[Ll]oss(?: *[:=] *([-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|NaN|inf|Inf))|"

@@ -45,6 +45,14 @@ def test_a_loss_that_is_no_number_is_reported_with_its_epoch():
     assert (event.name, event["step"]) == ("train.nan_loss", 2)
 
 
+def test_where_steps_state_their_losses_the_means_are_left_out():
+    steps = "step 100 loss: 2.5\nstep 200 loss: 2.25\n"
+    text = f"Epoch 1/9\n{steps}train loss: 2.4\nEpoch 2/9\ntrain loss: 2.0\n"
+    assert [(record.step, record.values) for record in measured(dialect, text)] == [
+        (2, {"loss": 2.0})
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [
