@@ -10,13 +10,14 @@
 """
 
 import math
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import median
 
 from diagnose.facts.attempts import step_counters
 from diagnose.facts.clock import Clocks
 from diagnose.facts.exits import waiting_ranks
-from diagnose.facts.points import points_of
 from diagnose.model.event import Event, Nature, Points, Value
 from diagnose.model.reading import Reading
 
@@ -105,32 +106,31 @@ def gaps(reading: Reading) -> Iterator[Event]:
     """Yield the saves whose end no line states: the wait until the next step line.
 
     Hugging Face and DeepSpeed print the start alone. What a step line usually takes is taken off; a
-    gap that holds an evaluation says nothing of the save.
+    gap that holds an evaluation says nothing of the save. Where lines have no stamps, the time that
+    the next step states counts.
     """
-    ended = {event.file for event in reading.events if event.name == "ckpt.save_end"}
+    starts = _starts_alone(reading.events)
     waited = waiting_ranks(reading.events)
-    starts: dict[str, list[Event]] = {}
-    for event in reading.events:
-        if event.name == "ckpt.save_start" and event.time is not None and event.file not in ended:
-            starts.setdefault(event.file, []).append(event)
     evaluated: dict[str, list[int]] = {}
     for points in reading.points:
         if points.metric == "validation_loss":
             evaluated.setdefault(points.file, []).extend(points.lines)
-    for points in step_counters(reading.points) if starts else ():
-        known = [point for point in points_of(points) if math.isfinite(point.time)]
-        waits = [late.time - early.time for early, late in zip(known, known[1:], strict=False)]
-        if len(waits) < FEWEST_WAITS:
+    timed = [(points, False) for points in reading.points if points.metric == "step_time"]
+    counted = [(points, True) for points in step_counters(reading.points)]
+    for points, stamped in [*counted, *timed] if starts else ():
+        waits = _waits(points, stamped=stamped)
+        if len(waits) < FEWEST_WAITS or points.file not in starts:
             continue
-        usual = median(waits)
+        usual = median(wait for _, wait in waits)
+        lines = [line for line, _ in waits]
         seen = -1
-        for start in starts.get(points.file, []):
-            following = next((point for point in known if point.line > start.line), None)
-            if following is None or start.time is None or following.line == seen:
+        for start in starts[points.file]:
+            place = bisect_right(lines, start.line)
+            if place == len(lines) or place == seen:
                 continue
-            seen = following.line
-            held = range(start.line, following.line)
-            lasted = following.time - start.time - usual
+            seen = place
+            held = range(start.line, lines[place])
+            lasted = waits[place][1] - usual
             if lasted <= 0 or any(line in held for line in evaluated.get(points.file, [])):
                 continue
             fields: dict[str, Value] = {
@@ -140,6 +140,27 @@ def gaps(reading: Reading) -> Iterator[Event]:
                 "awaited": _awaited(start.rank, waited),
             }
             yield _at(start, "ckpt.save", fields)
+
+
+def _starts_alone(events: Sequence[Event]) -> dict[str, list[Event]]:
+    """Return the starts of saves of each file that states no end of any."""
+    ended = {event.file for event in events if event.name == "ckpt.save_end"}
+    found: dict[str, list[Event]] = {}
+    for event in events:
+        if event.name == "ckpt.save_start" and event.file not in ended:
+            found.setdefault(event.file, []).append(event)
+    return found
+
+
+def _waits(points: Points, *, stamped: bool) -> list[tuple[int, float]]:
+    """Return how long each line took, by the stamps or, where there are none, as it states."""
+    rows = list(zip(points.lines, points.times, points.values, strict=True))
+    known = [(line, time) for line, time, _ in rows if math.isfinite(time)]
+    if stamped:
+        return [(line, time - before) for (_, before), (line, time) in pairwise(known)]
+    if known:
+        return []
+    return [(line, value) for line, _, value in rows if math.isfinite(value)]
 
 
 def open_saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:

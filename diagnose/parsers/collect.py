@@ -23,7 +23,7 @@ KEPT_IN_CROWD = 2
 COLUMNS = ("steps", "times", "lines")
 """Columns that the series of a table share."""
 
-POINTS = 200_000
+POINTS = 400_000
 """Points kept of the metrics that a writer prints together."""
 
 

@@ -49,6 +49,16 @@ PER_STEP: dict[str, str] = {
 }
 """Of the global step; the ``_microstep`` timers count one micro-batch and are not read."""
 
+PIPELINE_STEP: dict[str, str] = {
+    "forward": "compute_time",
+    "backward": "compute_time",
+    "comms": "comm_time",
+    "step": "optimizer_time",
+    "pipe_recv_input": "recv_wait",
+    "pipe_recv_grad": "recv_wait",
+}
+"""Of the pipeline engine, which adds up all that it sends and reduces as ``comms``."""
+
 
 def read(block: BlockText) -> Iterator[Measurement]:
     """Read all of DeepSpeed's lines of numbers."""
@@ -71,8 +81,9 @@ def read(block: BlockText) -> Iterator[Measurement]:
         yield Measurement(block.line_at(found.start()), float(found[1] or found[2]), values)
     for found in TIMERS.finditer(data):
         values = {}
+        known = PIPELINE_STEP if b" comms: " in found[1] else PER_STEP
         for name, milliseconds in TIMER.findall(found[1]):
-            if metric := PER_STEP.get(name.decode()):
+            if metric := known.get(name.decode()):
                 values[metric] = values.get(metric, 0.0) + float(milliseconds) / 1000
         if values:
             place = bisect_left(last_step, (found.start(), 0.0)) - 1

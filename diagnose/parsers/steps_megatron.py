@@ -34,6 +34,7 @@ COLUMNS: dict[str, tuple[str, float]] = {
     "learning rate": ("learning_rate", 1.0),
     "lm loss": ("loss", 1.0),
     "lm-loss": ("loss", 1.0),
+    "lm_loss": ("loss", 1.0),  # GPT-NeoX
     "loss": ("loss", 1.0),
     "loss scale": ("loss_scale", 1.0),
     "grad norm": ("grad_norm", 1.0),

@@ -74,6 +74,13 @@ def test_a_start_alone_lasts_until_the_next_step():
     assert saves(series, saving("save_start", 5, time=30.0)) == [300.0]
 
 
+def test_without_stamps_the_step_behind_a_start_says_how_long_it_was():
+    starts = [event("ckpt.save_start", Nature.PROGRESS, line=line) for line in (4, 6)]
+    times = points("step_time", [2.0, 2.1, 2.0, 200.0, 2.0, 80.0], lines=[1, 2, 3, 5, 6, 8])
+    saves = named(build(reading(*starts, times)), "ckpt.save")
+    assert [save["lasted"] for save in saves] == pytest.approx([197.95, 77.95])
+
+
 def test_an_evaluation_in_the_gap_says_nothing_of_the_save():
     series = points("loss", [2.0] * 6, times=[0, 10, 20, 30, 340, 350], lines=[1, 2, 3, 4, 7, 8])
     evaluation = points("validation_loss", [2.1], lines=[6])

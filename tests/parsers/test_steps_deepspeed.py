@@ -16,6 +16,7 @@ HEAD = "[2026-01-05 10:00:10,101] [INFO] [logging.py:107:log_dist] [Rank 0] "
         (HEAD + "time (ms) | fwd: 808.80 | bwd: 2483.36 | bwd_inner: 1642.48 | bwd_allreduce: 840.08 | step: 20.22", None, {"compute_time": 2.45128, "comm_time": 0.84008, "optimizer_time": 0.02022}),
         ("MA 11.0 GB         Max_MA 15.0 GB         CA 20.0 GB         Max_CA 20 GB ", None, {"memory_allocated": 11 * 2**30, "memory_peak": 15 * 2**30, "memory_reserved": 20 * 2**30}),
         (HEAD + "time (ms) | pipe_send_output: 1.0 | pipe_send_grad: 2.0 | pipe_recv_input: 3.0 | pipe_recv_grad: 4.0", None, {"recv_wait": 0.007}),
+        ("rank=0 time (ms) | train_batch: 9000.0 | forward: 800.0 | pipe_send_output: 500.0 | comms: 6000.0 | backward: 1200.0 | reduce_grads: 3000.0 | step: 900.0 | _step_step: 890.0", None, {"compute_time": 2.0, "comm_time": 6.0, "optimizer_time": 0.9}),
         ("RANK=3 MEMSTATS tag device=cuda:3 current alloc=11.0GB (delta=-0.5GB max=15.0GB) current cache=20.0GB (delta=0.0GB max=20.0GB)", None, {"memory_allocated": 11 * 2**30, "memory_peak": 15 * 2**30, "memory_reserved": 20 * 2**30}),
         ("steps: 10 loss: 2.1234 iter time (s): 1.234 samples/sec: 830.123", 10, {"loss": 2.1234, "step_time": 1.234, "samples_per_s": 830.123}),
     ],

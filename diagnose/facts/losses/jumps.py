@@ -40,6 +40,10 @@ they tell it well."""
 NOISY = 0.1
 """Share of the level from which on noise makes single points leap; then the next must agree."""
 
+ALONE = 1.75
+"""Ratio to the highest value before from which on a jump stands alone, though that one made the
+noise of a short run look large."""
+
 AFTER = 3
 """Points behind a jump that are needed to say whether the level came back."""
 
@@ -159,7 +163,9 @@ def _is_jump(course: Course, place: int, level: float, noise: float, limits: Lim
         return False
     if value - max(values[max(0, place - AFTER) : place]) < rise / 2:
         return False  # a climb, see ``rises``
-    if value >= limits.clear * level and noise < NOISY * level:
+    history = values[max(0, place - HISTORY) : place]
+    alone = value >= ALONE * max(history) and noise < 2 * NOISY * level
+    if value >= limits.clear * level and (noise < NOISY * level or alone):
         return True
     following = values[place + 1 : place + 1 + AFTER]
     return len(following) >= 1 and min(following) >= level + rise / 2
