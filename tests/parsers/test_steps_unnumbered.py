@@ -47,8 +47,6 @@ def test_a_loss_that_is_no_number_is_reported_once(text):
         "loss: tensor(2.31)",
         "the loss function: cross entropy",
         "loss_cls: 0.31",
-        "1875/1875 [====] - 5s 3ms/step - loss: 0.31 - accuracy: 0.9 - val_loss: 0.4",
-        "Epoch 3/9\ntrain loss: 0.31",
         " 10%|#  | 3/24 [00:10<01:10, loss: 2.31]",
         "loss: 2.31.4.5.6 is the version" * 20,
     ],
@@ -63,3 +61,8 @@ def test_each_line_counts_once():
 
 def test_numbers_alone_say_too_little():
     assert records(dialect, "loss: 1.0\nloss: 9.0\nval loss: nan\n") == []
+
+
+def test_means_of_epochs_are_their_own_readers():
+    bar = "1875/1875 [====] - 5s 3ms/step - loss: nan - accuracy: 0.9 - val_loss: 0.4"
+    assert records(dialect, f"Epoch 3/9\n{bar}\nEpoch 4/9\ntrain loss: nan\n") == []
