@@ -593,7 +593,6 @@ LITERALS: dict[str, tuple[str, ...]] = {
     '(?:(?:\\b\\w*(?:Error|Exception|Exit): |\\b(?:ERROR|CRITICAL|FATAL|WARNING)\\b[\\s:\\]|>-]{1,6})|^)(?:The |the )?(?:[Tt]rain(?:ing)? |[Tt]otal |[Bb]atch )?[Ll]oss value ==(?: now| to| into)? (?P<value>(?:[Nn]a[Nn]|NAN|[Ii]nf(?:inite|inity)?|[Nn]on-?finite|not finite))\\b(?:[.!;:(]|$| at (?:step|epoch|batch)| in | -> )': ('Loss value ==', 'loss value =='),
     'Model diverged with loss = (?P<value>NaN)|NaN loss during training|The loss returned in `training_step` is (?P<other>nan|inf)': ('Model diverged with loss = NaN', 'NaN loss during training', 'The loss returned in `training_step` is '),
     'Batch (?P<step>\\d+): Invalid loss, terminating training': (': Invalid loss, terminating training',),
-    '\\b[Gg]rad(?:ient)?[ _]norm is (?P<value>nan|NaN)\\b': ('Grad norm is ', 'Grad_norm is ', 'Gradient norm is ', 'Gradient_norm is ', 'grad norm is ', 'grad_norm is ', 'gradient norm is ', 'gradient_norm is '),
     "Function '(?P<function>\\w+)' returned nan values in its \\d+th output": ("' returned nan values in its ",),
     '\\[exiting program after (?P<minutes>[\\d.]+) minutes\\]': ('[exiting program after ',),
     '\\[exiting program at iteration +(?P<step>\\d+)\\]': ('[exiting program at iteration ',),

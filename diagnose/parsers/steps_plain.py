@@ -54,8 +54,8 @@ PLAIN = LazyPattern(
 EPOCH = LazyPattern(rb"\b[Ee]poch\b[ \t]*[:=#\[]?[ \t]*(\d+)[ \t]*/[ \t]*(\d+)")
 """An epoch of how many, before the step."""
 REVERSED = LazyPattern(
-    rb"(?:\b([A-Za-z]+) )?(\b(?:lm_)?[Ll]oss[=:] ?[-+\w.]+[^\n\r]*?)\b(?:[Gg]lobal[ _]?)?"
-    rb"(?:[Ss]tep|[Ii]ter(?:ation)?)[=:] ?(\d+)\b([^\n\r]*)"
+    rb"(?:\b([A-Za-z]+) )?(\b(?:lm_)?[Ll]oss ?[=:] ?[-+\w.]+[^\n\r]*?)\b(?:[Gg]lobal[ _]?)?"
+    rb"(?:[Ss]tep|[Ii]ter(?:ation)?) ?[=:] ?(\d+)\b([^\n\r]*)"
 )
 """Pairs in an order that puts the loss first; a word before it may say that it is of a validation."""
 BATCHES = LazyPattern(
@@ -180,7 +180,7 @@ def _plain(block: BlockText) -> Iterator[Measurement]:
         held_out = found[1] and HELD_OUT.fullmatch(found[1].decode())
         if held_out or OTHERS.search(found[0]) or PLAIN.search(line.text.encode()):
             continue
-        values = pairs((found[2] + found[4]).decode("utf-8", "replace"))
+        values = pairs((found[2] + b" | " + found[4]).decode("utf-8", "replace"))
         if "loss" in values:
             yield Measurement(line, float(found[3]), values)
     for found in BATCHES.finditer(block.data):

@@ -323,7 +323,6 @@ NANS = (
     _nan("loss", rf"{HEAD}(?:Found |Got |Detected |Encountered )?(?P<value>{NOT_FINITE})s?(?: (?:or|/) ?{NOT_FINITE})?(?: values?)?(?: (?:was|were))?(?: found| detected| encountered)? in (?:the )?(?:\w+ )?loss\b", "wording of training scripts", "ValueError: Found NaN in loss", HEAD_WORDS),
     _nan("loss", r"Model diverged with loss = (?P<value>NaN)|NaN loss during training|The loss returned in `training_step` is (?P<other>nan|inf)", "TensorFlow basic_session_run_hooks.py; PyTorch Lightning trainer/connectors", "tensorflow.python.training.basic_session_run_hooks.NanLossDuringTrainingError: NaN loss during training."),
     _nan("loss", r"Batch (?P<step>\d+): Invalid loss, terminating training", "Keras callbacks, TerminateOnNaN", "Batch 212: Invalid loss, terminating training"),
-    _nan("grad_norm", r"\b[Gg]rad(?:ient)?[ _]norm is (?P<value>nan|NaN)\b", "ESPnet espnet2/train/trainer.py, and common wording of training scripts", "(trainer:617) WARNING: The grad norm is nan. Skipping updating the model."),
     _nan("gradient", r"Function '(?P<function>\w+)' returned nan values in its \d+th output", "PyTorch autograd anomaly mode", "RuntimeError: Function 'MulBackward0' returned nan values in its 0th output."),
 )  # fmt: skip
 

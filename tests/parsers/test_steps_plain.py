@@ -1,8 +1,10 @@
 import math
+from dataclasses import replace
 
 import pytest
-from dialects import events, measured, records
+from dialects import Block, events, measured, records
 
+from diagnose.model.event import Measurement
 from diagnose.parsers import steps_plain as dialect
 
 TITAN = "[rank0]:[titan] 2026-01-05 10:00:00,123 - root - INFO - step: 10  loss:  8.12345  grad_norm:  1.2345  memory: 45.00GiB(57.70%)  tps: 7,123  tflops: 412.34  mfu: 41.69%"
@@ -132,6 +134,9 @@ def test_lines_of_paddle_are_left_to_its_own_reader():
         ("step=10 loss=2.1 step_time=0.5", {"loss": 2.1}),
         ("INFO loss=2.1 step=10 lr=0.1", {"loss": 2.1, "learning_rate": 0.1}),
         ("loss=2.1 step=10 lr=0.1", {"loss": 2.1, "learning_rate": 0.1}),
+        ("INFO:tensorflow:loss = 2.1, step = 10 (12.3 sec)", {"loss": 2.1}),
+        ("I0105 10:00:00.123456 12345 solver.cpp:228] Iteration 10 (4.0 iter/s, 5s/20 iters), loss = 2.1", {"loss": 2.1, "step_time": 0.25}),
+        ("epoch: 1/9, iter: 10/400000, mem: 7543Mb, iter_time: 0.5s, data_time: 0.25s, total_loss: 2.1, iou_loss: 1.5", {"loss": 2.1, "step_time": 0.5, "data_time": 0.25, "epoch": 1}),
         ("epoch=1 loss=2.1 global_step=10", {"loss": 2.1}),
         ("global_step: 10, loss: 2.1, data_time: 0.1, step_time: 0.5", {"loss": 2.1, "data_time": 0.1, "step_time": 0.5}),
     ],
@@ -203,3 +208,24 @@ def test_more_that_is_no_step_of_training(text):
 def test_memory_of_the_host_is_told_from_that_of_the_gpu():
     (record,) = measured(dialect, "step: 10, loss: 2.1, CPU mem: 90GB, GPU mem: 12GB\n")
     assert record.values == {"loss": 2.1, "host_memory": 90 * GIB, "memory_used": 12 * GIB}
+
+
+def test_a_time_without_a_unit_counts_where_the_stamps_confirm_it():
+    text = "".join(f"step {step} loss 2.1 time 4000\n" for step in range(0, 70, 10))
+    block = Stamped(text, seconds=40.0)
+    found = [record for record in dialect.read_plain(block) if isinstance(record, Measurement)]
+    assert {record.values["step_time"] for record in found} == {4.0}
+    found = [record for record in dialect.read_plain(Stamped(text, seconds=7.0))]
+    assert all("step_time" not in record.values for record in found)
+
+
+class Stamped(Block):
+    """Lines that are so many seconds apart."""
+
+    def __init__(self, text, seconds):
+        super().__init__(text)
+        self.seconds = seconds
+
+    def line_at(self, offset):
+        line = super().line_at(offset)
+        return replace(line, time=line.number * self.seconds)
