@@ -66,7 +66,7 @@ BATCHES = LazyPattern(
 OTHER_DIALECTS = (b"| consumed samples:", b"GiB(", b" train_time:", b"ms, mfu ")
 OTHERS = LazyPattern(
     rb"consumed samples|\btps:|samples/sec:|, val loss|lr=\[|avg_batch_cost: |interval_runtime: "
-    rb"|reduced_train_loss|last_time: |elapsed time per iteration \(m?s\): [^\n]*\blm loss: |^: loss [-+\w.]+, time [\d.]+ms"
+    rb"|reduced_train_loss|last_time: |elapsed time per iteration \(m?s\): [^\n]*\blm[ _]loss: |^: loss [-+\w.]+, time [\d.]+ms"
 )
 
 
