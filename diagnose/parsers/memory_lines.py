@@ -5,7 +5,8 @@
     [Rank 0] (after 2 iterations) memory (MB) | allocated: 9812.40 | max allocated: 38120.55 | ...
     [titan] 2026-01-05 10:00:00,123 - root - WARNING - 3 CUDA memory allocation retries.
 
-Megatron-LM prints its line once behind the warm-up, each rank for itself; ``MB`` is 2**20 bytes. It
+Megatron-LM prints its line once behind the warm-up, each rank for itself; ``MB`` is 2**20 bytes. Other
+scripts print it at each step, with another head. It
 becomes the metrics ``memory_allocated``, ``memory_peak`` and ``memory_reserved``.
 
 ``torch.memory_pressure`` are ``count`` flushes of the allocator's cache (``kind`` ``retries`` of
@@ -29,7 +30,7 @@ from diagnose.parsers.base import BlockText, BulkParser, LineParser, Pattern, ma
 from diagnose.parsers.metric_names import numbers
 
 _MEGATRON = LazyPattern(
-    rb"(?:\[Rank (\d+)\] )?\(after \d+ iterations\) memory \(MB\) \| allocated: ([\d.]+)"
+    rb"(?:\[Rank (\d+)\] )?(?:\(after \d+ iterations\) )?memory \(MB\) \| allocated: ([\d.]+)"
     rb"(?: \| max allocated: ([\d.]+))?(?: \| reserved: ([\d.]+))?"
 )
 
@@ -92,8 +93,8 @@ def _refused(option: str, problem: str, regex: str, sample: str, nature: Nature)
 PARSERS = (
     BulkParser(
         name="megatron-memory",
-        title="Megatron-LM's memory line of each rank",
-        opens=(" iterations) memory (MB) |",),
+        title="Megatron-LM's memory line of each rank, and those of scripts that took it over",
+        opens=("memory (MB) | allocated: ",),
         read=read_megatron,
         emits=("memory_allocated", "memory_peak", "memory_reserved"),
         sample="[Rank 0] (after 2 iterations) memory (MB) | allocated: 9812.40 | max allocated: 38120.55 | reserved: 41250.00 | max reserved: 41250.00\n",

@@ -6,7 +6,8 @@ that a name states (``step_ms``, ``time(s)``, ``memory(GiB)``) is applied; a nam
 meaning is open (``throughput``) is left out.
 
 Canonical units: seconds, bytes, per second; ``mfu`` is 0 to 1. ``memory_used`` is memory whose
-name does not say whether it is allocated, reserved or a peak. ``skipped_steps`` and ``nan_steps``
+name does not say whether it is allocated, reserved or a peak; ``host_memory`` is that of a process on
+its host, the others are of its GPU. ``skipped_steps`` and ``nan_steps``
 count since the line before; ``skipped_steps_total`` and ``alloc_retries`` (flushes of the
 allocator's cache) count since the start of the run. ``recv_wait`` is the time a pipeline stage waits
 for its neighbours, ``gpu_power`` the mean watts of a GPU.
@@ -29,13 +30,14 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "step_time", "iter_time", "iteration_time", "batch_time", "dt", "duration",
         "elapsed_per_iter", "elapsed time per iteration", "sec_per_step", "seconds_per_step",
         "train_step_timing", "per_step_time", "step_duration", "timing_s/step", "train_step_time",
-        "time_metrics/end_to_end", "avg_batch_cost", "time_per_step", "time_per_iteration",
+        "time_metrics/end_to_end", "avg_batch_cost", "batch_cost", "time_per_step",
+        "time_per_iteration", "itime",
     ),
     "data_time": (
         "data_time", "dataload_time", "data_loading", "data_loading_time", "reader_cost",
         "avg_reader_cost", "fetch_time", "batch-generator", "dataloader_wait", "dataloader_time",
         "data_wait", "data_wait_time", "data", "time_metrics/data_loading", "data_load_time",
-        "batch-generator-time",
+        "batch-generator-time", "data_cost", "read_time", "load_time", "io_time", "rtime",
     ),
     "step_tokens": (
         "step_tokens", "batch_tokens", "tokens_in_batch", "local_tokens", "tokens_in_step",
@@ -55,6 +57,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "loss", "train_loss", "train/loss", "lm loss", "reduced_train_loss", "loss/train/total",
         "total_loss", "nll_loss", "per_token_loss", "training_loss", "loss/train",
         "loss_metrics/global_avg_loss", "train/lm_loss", "train/total_loss", "running_loss",
+        "all_loss", "loss_all", "tot_loss", "loss_total", "sum_loss", "overall_loss",
     ),
     "validation_loss": (
         "val_loss", "eval_loss", "valid_loss", "validation_loss", "loss/val", "val_per_token_loss",
@@ -80,7 +83,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "samples_per_s": (
         "samples_per_s", "samples_per_sec", "samples_per_second", "samples/s", "samples/sec",
-        "throughput/samples_per_sec", "images_per_sec", "img/s", "CurrSamplesPerSec",
+        "throughput/samples_per_sec", "images_per_sec", "img/s", "imgs/s", "images/s",
+        "images/sec", "examples/s", "examples/sec", "CurrSamplesPerSec",
     ),
     "tflops": (
         "tflops", "tflops_per_gpu", "tflop/s/gpu", "TFLOPS_per_GPU",
@@ -102,6 +106,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "memory_used": (
         "mem", "memory", "gpu_mem", "gpu_memory", "cuda_mem", "cuda_memory", "vram", "mem_used",
         "memory_used", "gpu_mem_used", "gpu_memory_used", "memory_usage", "gpu_memory_usage",
+    ),
+    "host_memory": (
+        "host_memory", "host_mem", "cpu_memory", "cpu_mem", "ram", "rss", "process_memory",
     ),
     "alloc_retries": (
         "alloc_retries", "num_alloc_retries", "memory/num_alloc_retries", "memory/alloc_retries",
@@ -151,7 +158,9 @@ UNITS: dict[str, float] = {
 
 TIMES = frozenset({"step_time", "data_time", "compute_time", "comm_time", "recv_wait",
                    "optimizer_time", "checkpoint_time"})  # fmt: skip
-MEMORY = frozenset({"memory_allocated", "memory_reserved", "memory_peak", "memory_used"})
+MEMORY = frozenset(
+    {"memory_allocated", "memory_reserved", "memory_peak", "memory_used", "host_memory"}
+)
 
 STATED = {
     "vramallocated": ("memory_allocated", UNITS["gib"]),  # LLaMA-Factory
@@ -161,6 +170,7 @@ STATED = {
     "memallocatedbytes": ("memory_allocated", 1.0),  # Megatron-LM's tags
     "memreservedbytes": ("memory_reserved", 1.0),
     "memmaxallocatedbytes": ("memory_peak", 1.0),
+    "batch(t)": ("step_time", 1.0),  # open_clip
     "stepms": ("step_time", UNITS["ms"]),
     "msperstep": ("step_time", UNITS["ms"]),
     "msperiter": ("step_time", UNITS["ms"]),

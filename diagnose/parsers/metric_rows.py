@@ -60,14 +60,18 @@ def holds_records(head: str) -> bool:
 
 
 def measure(rows: Iterator[Row]) -> Iterator[Measurement]:
-    """Yield the measurement of each row that has a step and a metric."""
+    """Yield the measurement of each row that has a step and a metric.
+
+    Where no row has a step there is one for each epoch, and its number counts.
+    """
     probe = list(islice(rows, PROBE))
     factor, time_is_step = _factor(probe), _time_is_step(probe)
+    count = step_of if any(step_of(row) is not None for _, row in probe) else _whole_epoch
     is_timed = time_is_step or any("step_time" in metrics(row) for _, row in probe)
     clock = StepClock()
     for line, row in chain(probe, rows):
         values = metrics(row, bare_times=factor, time_is_step=time_is_step)
-        step = step_of(row)
+        step = count(row)
         if not values or step is None:
             continue
         place = located(line, row)
@@ -77,6 +81,11 @@ def measure(rows: Iterator[Row]) -> Iterator[Measurement]:
             if time is not None and "loss" in values:
                 values["step_time"] = time
         yield Measurement(place, step, values)
+
+
+def _whole_epoch(row: Mapping[str, object]) -> float | None:
+    epoch = number(row.get("epoch"))
+    return epoch if epoch is not None and epoch.is_integer() else None
 
 
 def _time_is_step(rows: list[Row]) -> bool:

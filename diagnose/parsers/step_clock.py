@@ -5,13 +5,17 @@ time of a step is the difference of two readings over the steps between them, so
 was. Most such clocks count whole seconds; two readings count only where they are far enough apart.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from itertools import pairwise
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.parsers.metric_names import number
 
 LEAST_SPAN = 20.0
 """Seconds between two readings of a clock of whole seconds: an error of 5 % at most."""
+
+FEWEST, TOLERANCE = 5, 1.25
+"""Readings, and how far their sum may be from what the stamps say."""
 
 CLOCK = LazyPattern(r"(?:(\d+) days?, )?(\d+):(\d\d):(\d\d)")
 SPELT = LazyPattern(r"(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m ?)?(\d+)s")
@@ -33,6 +37,24 @@ def elapsed(columns: Mapping[str, object]) -> tuple[float, float] | None:
         return None
     days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds), LEAST_SPAN
+
+
+def confirmed_unit(readings: Iterable[tuple[float | None, float, float]]) -> float | None:
+    """Return the factor to seconds of times that state no unit, None where the stamps do not tell.
+
+    Times of steps add up to what passes between the lines; clocks, totals and means over another
+    stretch do not.
+
+    Args:
+        readings: Stamp in seconds, step and time of each line.
+    """
+    known = [(at, step, time) for at, step, time in readings if at is not None]
+    span = known[-1][0] - known[0][0] if len(known) >= FEWEST else 0.0
+    if span < LEAST_SPAN:
+        return None
+    total = sum(max(0.0, b[1] - a[1]) * b[2] for a, b in pairwise(known))
+    ratios = ((unit, total * unit / span) for unit in (1.0, 1e-3))
+    return next((u for u, ratio in ratios if 1 / TOLERANCE <= ratio <= TOLERANCE), None)
 
 
 class StepClock:

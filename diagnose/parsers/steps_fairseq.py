@@ -1,6 +1,7 @@
 """fairseq and metaseq: the progress lines of a training and its epochs (``logging/progress_bar.py``).
 
-Formats ``json`` and ``simple``; the logger's name is the tag. ``train`` is the mean over an epoch, read
+Formats ``json`` and ``simple``; the logger's name is the tag, which releases before 0.10 lack. Their
+progress lines show means since the epoch began, of which only what hardly changes is read. ``train`` is the mean over an epoch, read
 only where no interval lines (``train_inner``) stand beside it. ``ups`` are updates a second.
 ``train_wall`` counts the seconds in training steps, ``wall`` all of them since the start, so what lies
 between two lines beyond the steps is ``data_time``: waiting for data, and saves.
@@ -9,6 +10,7 @@ between two lines beyond the steps is ``data_time``: waiting for data, and saves
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 
 from diagnose.ingest.lazy import LazyPattern
@@ -18,6 +20,12 @@ from diagnose.parsers.metric_names import metrics, number, step_of, with_nan_eve
 from diagnose.parsers.step_clock import LEAST_SPAN
 
 LINE = LazyPattern(rb"\| (train_inner|train|valid) \| ([^\n\r]*)")
+OLD = LazyPattern(
+    rb"^\| epoch (\d+)(?::? +(\d+) / (\d+) ([^\n\r]*)| \|( valid on '[^'\n]*' subset \|)? ([^\n\r]*))",
+    re.MULTILINE,
+)
+"""Lines before 0.10: of an interval, else of an epoch or a validation."""
+OLD_METRICS = frozenset({"loss", "learning_rate", "grad_norm", "loss_scale"})
 PAIR = LazyPattern(r"([A-Za-z_]\w*)(?:=| )([-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf))(?=[,| ]|$)")
 
 Columns = Mapping[str, object]
@@ -25,7 +33,28 @@ Columns = Mapping[str, object]
 
 def read(block: BlockText) -> Iterator[Event | Measurement]:
     """Read interval, epoch and validation lines."""
-    return with_nan_events(_measure(block))
+    yield from with_nan_events(_measure(block))
+    yield from with_nan_events(_measure_old(block))
+
+
+def _measure_old(block: BlockText) -> Iterator[Measurement]:
+    found = list(OLD.finditer(block.data))
+    has_intervals = any(one[2] for one in found)
+    for one in found:
+        columns = _columns((one[4] or one[6] or b"").decode("utf-8", "replace"))
+        step = step_of(columns)
+        if step is None and one[2]:
+            step = float(int(one[1]) * int(one[3]) + int(one[2]))
+        if one[5]:
+            loss = number(columns.get("valid_loss", columns.get("loss")))
+            values = {} if loss is None else {"validation_loss": loss}
+        elif one[2] or not has_intervals:
+            values = {k: v for k, v in metrics(columns).items() if k in OLD_METRICS}
+            values["epoch"] = float(one[1])
+        else:
+            continue
+        if values and step is not None:
+            yield Measurement(block.line_at(one.start()), step, values)
 
 
 def _measure(block: BlockText) -> Iterator[Measurement]:
@@ -77,7 +106,7 @@ PARSERS = (
     BulkParser(
         name="fairseq-steps",
         title="fairseq and metaseq progress lines",
-        opens=("train_inner | ", "num_updates"),
+        opens=("train_inner | ", "num_updates", "| epoch "),
         read=read,
         emits=(
             "loss", "learning_rate", "grad_norm", "loss_scale", "tokens_per_s", "step_time",

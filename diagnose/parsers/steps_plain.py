@@ -7,8 +7,9 @@ Traps: torchtitan's memory is the maximum reserved and its ``tps`` is per device
 assumes an A100 whatever the GPU, so it is left out. modded-nanogpt prints a running mean since the
 timer was reset (``step_avg:nanms`` until then, which is no NaN loss); the time of a step is the
 difference of ``train_time``, where two lines of one timer stand in a block. A plain script's time is
-read where it states its unit, or beside the time it waited for data (LeRobot's ``updt_s`` is
-without that wait).
+read where it states its unit, where the stamps of the lines confirm it, or beside the time it waited
+for data (LeRobot's ``updt_s`` is without that wait). A step of how many, behind an epoch of how many,
+counts within the epoch, unless both go on alike.
 """
 
 import re
@@ -17,7 +18,9 @@ from collections.abc import Iterator
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Measurement
 from diagnose.parsers.base import BlockText, BulkParser
-from diagnose.parsers.metric_names import TIMES, metrics, number, numbers, with_nan_events
+from diagnose.parsers.line_pairs import HELD_OUT, pairs, pairs_and_time
+from diagnose.parsers.metric_names import metrics, number, numbers, with_nan_events
+from diagnose.parsers.step_clock import confirmed_unit
 
 TITAN = LazyPattern(
     rb"step: *(?P<step>\d+) +loss: *(?P<loss>[-+\w.]+) +(?:grad_norm: *(?P<norm>[-+\w.]+) +)?"
@@ -44,42 +47,26 @@ PADDLE_NAMES = ("loss", "learning_rate", "interval_tokens_per_second_per_device"
                 "interval_hardware_tflops_per_device", "avg_reader_cost", "avg_batch_cost")  # fmt: skip
 
 PLAIN = LazyPattern(
-    rb"\b(?:[Gg]lobal[ _-]?)?(?:[Ss]tep|[Ii]ter(?:ation)?|STEP)\b[ \t]*[:=#\[]?[ \t]*(\d+)\b(?:[ \t]*/[ \t]*(\d+))?"
-    rb"([^\n\r]*?\b(?:[Tt]rain(?:ing)?[ _/])?(?:lm[ _]|per_token_)?[Ll]oss\b[^\n\r]*)"
+    rb"\b(?:[Gg]lobal[ _-]?)?(?:[Ss]tep|STEP|[Ii]ter(?:ation|s)?|[Ii]tr|it(?=[ :=]{1,3}\d+ ?/))\b[ \t]*[:=#\[]?[ \t]*"
+    rb"(\d+)\b(?:[ \t]*/[ \t]*(\d+))?"
+    rb"([^\n\r]*?(?:[Ll]oss\b|[Ss]tep[ _]time: ?[\d.]+ ?m?s\b)[^\n\r]*)"
 )
+EPOCH = LazyPattern(rb"\b[Ee]poch\b[ \t]*[:=#\[]?[ \t]*(\d+)[ \t]*/[ \t]*(\d+)")
+"""An epoch of how many, before the step."""
 REVERSED = LazyPattern(
-    rb"(?:\b([A-Za-z]+) )?(\b(?:lm_)?[Ll]oss[=:] ?[-+\w.]+[^\n\r]*?)\b(?:[Gg]lobal[ _]?)?"
-    rb"(?:[Ss]tep|[Ii]ter(?:ation)?)[=:] ?(\d+)\b([^\n\r]*)"
+    rb"(?:\b([A-Za-z]+) )?(\b(?:lm_)?[Ll]oss ?[=:] ?[-+\w.]+[^\n\r]*?)\b(?:[Gg]lobal[ _]?)?"
+    rb"(?:[Ss]tep|[Ii]ter(?:ation)?) ?[=:] ?(\d+)\b([^\n\r]*)"
 )
 """Pairs in an order that puts the loss first; a word before it may say that it is of a validation."""
-HELD_OUT = LazyPattern(rb"[Vv]al(?:id(?:ation)?)?|[Ee]val(?:uation)?|[Tt]est|[Dd]ev")
 BATCHES = LazyPattern(
-    rb"\b[Ee]poch\b[ \t]*[:=#\[]?[ \t]*(\d+)[^\n\r]{0,40}?\b[Bb]atch\b[ \t]*[:=#\[]?[ \t]*(\d+)(?:[ \t]*/[ \t]*(\d+))?"
-    rb"([^\n\r]*?\w*[Ll]oss\b[^\n\r]*)"
+    rb"\b(?:[Ee]poch\b|Iter(?=\[))[ \t]*[:=#\[]?[ \t]*(\d+)[^\n\r]{0,40}?\b[Bb]atch\b[ \t]*[:=#\[]?[ \t]*(\d+)(?:[ \t]*/[ \t]*(\d+))?"
+    rb"([^\n\r]*?(?:[Ll]oss\b|\bSpeed: [\d.]+ samples/s)[^\n\r]*)"
 )
 """Lines that count batches within epochs, Apache MXNet's among them (``module/base_module.py``)."""
-NO_NUMBER = LazyPattern(r"([A-Za-z]\w*[Ll]oss)[\"']?(?:\s*[:=]\s*|\s+)[-+]?(nan|NaN|inf)\b")
-"""A loss by a name of the script's own counts where it is no number; its values may mean anything."""
-PLAIN_PAIR = LazyPattern(
-    r"\b([A-Za-z][\w/]*(?:[ -](?:loss|rate|norm|time|scale))?)[\"']?(?:\s*[:=]\s*|\s+)"
-    r"([-+]?(?:\d[\d,]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|nan|inf|NaN)(?![\w.]*[A-Za-z]\w*/\d))"
-    r"[ ]?(ms|s/it|s|sec|it/s|samples/s)?(?![\w])"
-)
-MEMORY = LazyPattern(
-    r"\b((?:[A-Za-z]\w* )?[A-Za-z][\w/.-]*)[\"']?(?:\s*[:=]\s*|\s+)([\d,]+(?:\.\d*)?) ?([GM]i?B|G)\b"
-)
-"""Memory with its unit; a word before the name qualifies it (``max mem``, ``CPU mem``)."""
-TRAILING_RATE = LazyPattern(r"([\d,.]+) ?(?:k )?(tok(?:ens)?/s(?:ec)?(?:/(?:gpu|GPU|device))?)")
-TRAILING_TIME = LazyPattern(
-    r"\| *([\d.]+) ?(ms) *\||(?<![\w.])([\d.]+) ?(ms|s|sec)/(?:it|iter|iteration|step)\b"
-)
-PACE = LazyPattern(r"(?<![\w.])([\d.]+) ?(?:it|iter|step)s?/s(?:ec)?\b")
 OTHER_DIALECTS = (b"| consumed samples:", b"GiB(", b" train_time:", b"ms, mfu ")
 OTHERS = LazyPattern(
     rb"consumed samples|\btps:|samples/sec:|, val loss|lr=\[|avg_batch_cost: |interval_runtime: "
-)
-TIME_WORDS = frozenset(
-    {"time", "dt", "step_time", "iter_time", "elapsed", "step time", "batch_time"}
+    rb"|reduced_train_loss|last_time: |elapsed time per iteration \(m?s\): [^\n]*\blm[ _]loss: |^: loss [-+\w.]+, time [\d.]+ms"
 )
 
 
@@ -187,67 +174,59 @@ def read_plain(block: BlockText) -> Iterator[Event | Measurement]:
 def _plain(block: BlockText) -> Iterator[Measurement]:
     if any(mark in block.data for mark in OTHER_DIALECTS):
         return
-    for found in PLAIN.finditer(block.data):
-        if OTHERS.search(found[3]):
-            continue
-        values = _pairs(found[3].decode("utf-8", "replace"))
-        if "loss" in values:
-            yield Measurement(block.line_at(found.start()), float(found[1]), values)
+    yield from _numbered(block)
     for found in REVERSED.finditer(block.data):
         line = block.line_at(found.start())
-        held_out = found[1] and HELD_OUT.fullmatch(found[1])
+        held_out = found[1] and HELD_OUT.fullmatch(found[1].decode())
         if held_out or OTHERS.search(found[0]) or PLAIN.search(line.text.encode()):
             continue
-        values = _pairs((found[2] + found[4]).decode("utf-8", "replace"))
+        values = pairs((found[2] + b" | " + found[4]).decode("utf-8", "replace"))
         if "loss" in values:
             yield Measurement(line, float(found[3]), values)
     for found in BATCHES.finditer(block.data):
         if PLAIN.search(found[0]) or OTHERS.search(found[0]):
             continue
-        values = _pairs(found[4].decode("utf-8", "replace"))
+        values = pairs(found[4].decode("utf-8", "replace"))
         step = int(found[1]) * int(found[3]) + int(found[2]) if found[3] else None
         if values:
             yield Measurement(block.line_at(found.start()), step, values)
 
 
-def _pairs(text: str) -> dict[str, float]:
-    columns: dict[str, object] = {}
-    for name, value, unit in PLAIN_PAIR.findall(text):
-        name = "train_loss" if name.lower() in ("train loss", "training loss") else name
-        if name.lower() in TIME_WORDS:
-            if unit in ("ms", "s", "sec", "s/it") and name.lower() != "elapsed":
-                columns.setdefault("step_time_ms" if unit == "ms" else "step_time_s", value)
-            elif not unit and name.lower() != "elapsed":
-                columns.setdefault("time", value)
-        elif name == "norm":
-            columns.setdefault("grad_norm", value)
-        else:
-            columns.setdefault(name, value)
-    for name, value, unit in MEMORY.findall(text):
-        columns.setdefault(f"{name}_{unit if unit.endswith('B') else 'GB'}", value)
-    if rate := TRAILING_RATE.search(text):
-        columns.setdefault(
-            rate[2].lower().replace("device", "gpu").replace("tok/", "tokens/"), rate[1]
-        )
-    if not {"step_time_ms", "step_time_s"} & set(columns):
-        columns |= _trailing_time(text)
-    values = metrics(columns)
-    if "loss" not in values and (strange := NO_NUMBER.search(text)):
-        values["loss"] = float(strange[2])
-    stated = "step_time_ms" in columns or "step_time_s" in columns
-    if "data_time" in values and {"step_time", "compute_time"} & set(values):
-        values.setdefault("step_time", values["data_time"] + values.get("compute_time", 0.0))
-        return values
-    return {k: v for k, v in values.items() if k not in TIMES or (stated and k == "step_time")}
+def _numbered(block: BlockText) -> Iterator[Measurement]:
+    """Read lines with the number of a step, made one of the run where it is one of an epoch."""
+    found = [one for one in PLAIN.finditer(block.data) if not OTHERS.search(one[3])]
+    epochs = [_epoch(block.data, one) for one in found]
+    of_run = all(
+        abs(int(one[1]) / int(one[2]) * epoch[1] - epoch[0]) <= 1.1
+        for one, epoch in zip(found, epochs, strict=True)
+        if epoch and int(one[2])
+    )
+    records: list[tuple[Measurement, float | None]] = []
+    for one, epoch in zip(found, epochs, strict=True):
+        values, time = pairs_and_time(one[3].decode("utf-8", "replace"))
+        if not {"loss", "step_time"} & set(values):
+            continue
+        step = float(one[1])
+        if epoch:
+            values["epoch"] = float(epoch[0])
+            step += 0 if of_run else epoch[0] * int(one[2])
+        records.append((Measurement(block.line_at(one.start()), step, values), time))
+    unit = confirmed_unit(
+        (record.line.time, record.step or 0.0, time) for record, time in records if time is not None
+    )
+    for record, time in records:
+        if unit is not None and time is not None:
+            record.values["step_time"] = time * unit
+        yield record
 
 
-def _trailing_time(text: str) -> dict[str, object]:
-    """Return the time of a step that a value without a name states by its unit."""
-    if time := TRAILING_TIME.search(text):
-        is_ms = (time[2] or time[4]) == "ms"
-        return {"step_time_ms" if is_ms else "step_time_s": time[1] or time[3]}
-    pace = number(found[1]) if (found := PACE.search(text)) else None
-    return {"step_time_s": 1 / pace} if pace else {}
+def _epoch(data: bytes, step: re.Match[bytes]) -> tuple[int, int] | None:
+    """Return the epoch and the number of epochs that stand before a step of how many."""
+    if not step[2]:
+        return None
+    begin = data.rfind(b"\n", 0, step.start()) + 1
+    found = EPOCH.search(data, begin, step.start())
+    return (int(found[1]), int(found[2])) if found else None
 
 
 PARSERS = (
@@ -289,9 +268,9 @@ PARSERS = (
     BulkParser(
         name="plain-steps",
         title="Step lines of scripts: a step number and a loss",
-        opens=("loss", "Loss"),
+        opens=("loss", "Loss", "Speed: ", "tep time: ", "tep_time: "),
         read=read_plain,
-        emits=("loss", "step_time", "data_time", "compute_time", "grad_norm", "learning_rate",
+        emits=("loss", "epoch", "validation_loss", "step_time", "samples_per_s", "data_time", "compute_time", "grad_norm", "learning_rate",
                "tokens_per_s", "tokens_per_s_gpu", "loss_scale", "mfu", "memory_allocated",
                "memory_peak", "memory_reserved", "memory_used", "train.nan_loss",
                "train.nan_gradient"),

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Measurement
 from diagnose.parsers.base import BlockText, BulkParser
+from diagnose.parsers.epoch_means import means
 from diagnose.parsers.metric_names import numbers, with_nan_events
 
 LOSS = LazyPattern(
@@ -35,7 +36,7 @@ WORDS = frozenset(
 """What may stand before ``loss``."""
 
 OTHERS = LazyPattern(
-    rb"[{}]|%\||\b(?:[Ss]tep|STEP|[Ii]ter(?:ation)?|[Bb]atch)\b[ \t]*[:=#\[]?[ \t]*\d|Epoch: ?\[|Epoch\(|Iter\(|Train: |samples:|num_updates"
+    rb"[{}]|%\||\b(?:[Ss]teps?|STEP|[Ii]ter(?:ation)?|[Bb]atch)\b[ \t]*[:=#\[]?[ \t]*\d|Epoch:? ?\[|Epoch\(|Iter\(|Train: |samples:|num_updates"
     rb"|global_step|\b[Vv]al(?:id(?:ation)?)?\b|\b[Ee]val|\b[Tt]est\b|\b[Dd]ev\b|last_time|_cost: "
 )
 """Signs of another parser's line, or of a loss that is not training's."""
@@ -43,7 +44,10 @@ OTHERS = LazyPattern(
 
 def read(block: BlockText) -> Iterator[Event | Measurement]:
     """Read the first loss of each line, if any of the block is no number."""
-    found = list(_losses(block)) if NO_NUMBER.search(block.data) else []
+    if not NO_NUMBER.search(block.data):
+        return iter(())
+    of_epochs = {mean.line.number for mean in means(block)}
+    found = [loss for loss in _losses(block) if loss.line.number not in of_epochs]
     is_lost = any(not math.isfinite(record.values["loss"]) for record in found)
     return with_nan_events(found if is_lost else [])
 

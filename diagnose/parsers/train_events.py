@@ -11,6 +11,7 @@ ends early states the arguments before the cut.
 
 import re
 from collections.abc import Iterator
+from math import prod
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
@@ -229,6 +230,11 @@ FRAMEWORKS = (
 )  # fmt: skip
 
 
+def _scale(text: str) -> float:
+    """Return a loss scale, printed as a number or as a product of two."""
+    return prod(map(float, text.split("*")))
+
+
 def _overflow(regex: str, source: str, sample: str, **constants: Value) -> Pattern:
     return Pattern(
         event="train.overflow",
@@ -236,7 +242,7 @@ def _overflow(regex: str, source: str, sample: str, **constants: Value) -> Patte
         nature=ERROR if constants.get("minimum") else EFFECT,
         source=source,
         sample=sample,
-        types={"scale": float, "new_scale": float, "hysteresis": int, "step": int},
+        types={"scale": float, "new_scale": _scale, "hysteresis": int, "step": int},
         constants=constants,
     )
 
@@ -253,6 +259,14 @@ OVERFLOWS = (
               "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0"),
     _overflow(rf"gradient overflow detected, ignoring gradient, setting loss scale to: (?P<new_scale>{SCALE})", "fairseq trainer.py",
               "NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: 4.0"),
+    _overflow(rf"^\| WARNING: overflow detected, setting loss scale to: (?P<new_scale>{SCALE})", "fairseq trainer.py before 0.10",
+              "| WARNING: overflow detected, setting loss scale to: 0.25"),
+    _overflow(rf"\boverflow, still update, loss scale adjust to (?P<new_scale>{SCALE})", "mindyolo utils/trainer_factory.py",
+              "[WARNING] overflow, still update, loss scale adjust to 1024.0"),
+    _overflow(rf"Found inf or nan, current scale is: (?P<scale>{SCALE}), decrease to: (?P<new_scale>{SCALE}\*0\.5)", "Paddle amp/grad_scaler.py",
+              "Found inf or nan, current scale is: 1024.0, decrease to: 1024.0*0.5"),
+    _overflow(rf"\bGrad scale is small: (?P<scale>{SCALE})", "k2-fsa/icefall egs, train.py",
+              "2026-01-05 10:00:00,652 WARNING [train.py:680] (2/4) Grad scale is small: 0.0009765625"),
     _overflow(rf"AMP: overflow detected, setting scale to:? (?P<new_scale>{SCALE})", "fairseq trainer.py",
               "AMP: overflow detected, setting scale to 64.0"),
     _overflow(rf"Minimum loss scale reached \((?P<scale>{SCALE})\)", "fairseq optim/dynamic_loss_scaler.py",

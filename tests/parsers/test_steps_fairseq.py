@@ -41,3 +41,39 @@ def test_two_ranks_in_one_line_and_a_cut_record():
     record = INNER + '{"loss": "5.1", "num_updates": "400"}'
     assert len(measured(dialect, record + record + "\n")) == 1
     assert measured(dialect, record[:-5]) == []
+
+
+def test_lines_before_0_10_show_their_values_without_rates():
+    text = (
+        "| epoch 002:    100 / 4000 loss=3.5, nll_loss=1.5, wps=8809, ups=0, num_updates=4100, lr=0.01, gnorm=0.2, loss_scale=0.5, wall=897, train_wall=887\n"
+        "| epoch 002 | loss 3.25 | ppl 9.5 | num_updates 8000 | lr 0.01 | gnorm 0.2 | wall 9000\n"
+        "| epoch 002 | valid on 'valid' subset | loss 3.0 | ppl 8.0 | num_updates 8000 | best_loss 3.0\n"
+    )
+    found = [(record.step, record.values) for record in measured(dialect, text)]
+    assert found == [
+        (
+            4100,
+            {"loss": 3.5, "learning_rate": 0.01, "grad_norm": 0.2, "loss_scale": 0.5, "epoch": 2},
+        ),
+        (8000, {"validation_loss": 3.0}),
+    ]
+
+
+def test_without_intervals_the_mean_of_an_old_epoch_counts():
+    text = "| epoch 002 | loss 3.25 | ppl 9.5 | num_updates 8000 | lr 0.01 | wall 9000\n"
+    (record,) = measured(dialect, text)
+    assert (record.step, record.values) == (8000, {"loss": 3.25, "learning_rate": 0.01, "epoch": 2})
+
+
+def test_without_updates_the_step_is_counted_within_the_epoch():
+    text = "| epoch 001  1000 / 4000 loss=9.5 (10.9), wps=18515, lr=1.25, clip=100%, gnorm=inf\n"
+    (record,) = measured(dialect, text)
+    assert (record.step, record.values["loss"]) == (5000, 9.5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["| epoch 002 | the loss is 3", "| epoch 3 of | 4 |", "| epoch | loss |", "| epoch 002 | valid on 'valid' subset | ppl 8.0 | num_updates 8"],
+)  # fmt: skip
+def test_other_tables_with_an_epoch_give_nothing(text):
+    assert measured(dialect, text + "\n") == []

@@ -49,3 +49,24 @@ def test_a_loss_that_is_no_number_is_reported():
 )
 def test_cut_records_and_other_objects_give_nothing(text):
     assert records(dialect, text) == []
+
+
+def test_an_indented_record_that_was_pasted_into_a_log():
+    text = '"log_history": [\n    {\n      "epoch": 0.1,\n      "grad_norm": NaN,\n      "loss": 8.5,\n      "step": 5\n    },\n'
+    (record,) = measured(dialect, text)
+    assert (record.step, record.values["loss"]) == (5, 8.5)
+    assert "train.nan_gradient" in [event.name for event in events(dialect, text)]
+
+
+def test_records_of_epochs_without_steps_count_their_epochs():
+    text = 'begin\n{"train_loss": 7.5, "epoch": 0}\n{"train_loss": 5.5, "epoch": 1}\n'
+    assert [(record.step, record.values["loss"]) for record in measured(dialect, text)] == [
+        (0, 7.5),
+        (1, 5.5),
+    ]
+    assert measured(dialect, 'begin\n{"train_loss": 7.5, "epoch": 0.5}\n') == []
+
+
+def test_a_record_of_fairseq_is_its_own_readers():
+    text = '2026-01-05 10:00:00 | INFO | train_inner | {"epoch": 1, "loss": "7.5", "num_updates": "200"}\n'
+    assert measured(dialect, text) == []

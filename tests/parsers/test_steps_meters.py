@@ -49,3 +49,26 @@ def test_a_nan_loss_is_reported():
     assert [e.name for e in events(dialect, IMAGENET.replace("4.1021", "nan"))] == [
         "train.nan_loss"
     ]
+
+
+@pytest.mark.parametrize(
+    "text, step, values",
+    [
+        (" 120: 3.5, 4.25 avg, 0.001 rate, 2.5 seconds, 7680 images", 120, {"loss": 3.5, "learning_rate": 0.001, "step_time": 2.5}),
+        ("120: 3.5, 4.25 avg loss, 0.001 rate, 2.5 seconds, 7680 images, 9.1 hours left", 120, {"loss": 3.5, "learning_rate": 0.001, "step_time": 2.5}),
+        ("[  2]    1440 || B: 5.5 | C: 3.5 | M: 6.5 | T: 15.5 || ETA: 9 days, 3:50:39 || timer: 0.25", 1440, {"epoch": 2, "loss": 15.5, "step_time": 0.25}),
+    ],
+)  # fmt: skip
+def test_detectors_with_layouts_of_their_own(text, step, values):
+    (record,) = measured(dialect, text + "\n")
+    assert (record.step, record.values) == (step, values)
+
+
+def test_a_region_without_objects_is_no_nan_loss():
+    text = (
+        "Region 94 Avg IOU: -nan, Class: -nan, Obj: -nan, No Obj: 0.1, .5R: -nan, .75R: -nan,  count: 0\n"
+        " 120: 3.5, 4.25 avg, 0.001 rate, 2.5 seconds, 7680 images\n"
+    )
+    assert events(dialect, text) == []
+    (event,) = events(dialect, text + " 121: -nan, nan avg, 0.001 rate, 2.5 seconds, 7744 images\n")
+    assert (event.name, event["step"]) == ("train.nan_loss", 121)

@@ -1,8 +1,10 @@
 import math
+from dataclasses import replace
 
 import pytest
-from dialects import events, measured, records
+from dialects import Block, events, measured, records
 
+from diagnose.model.event import Measurement
 from diagnose.parsers import steps_plain as dialect
 
 TITAN = "[rank0]:[titan] 2026-01-05 10:00:00,123 - root - INFO - step: 10  loss:  8.12345  grad_norm:  1.2345  memory: 45.00GiB(57.70%)  tps: 7,123  tflops: 412.34  mfu: 41.69%"
@@ -132,6 +134,9 @@ def test_lines_of_paddle_are_left_to_its_own_reader():
         ("step=10 loss=2.1 step_time=0.5", {"loss": 2.1}),
         ("INFO loss=2.1 step=10 lr=0.1", {"loss": 2.1, "learning_rate": 0.1}),
         ("loss=2.1 step=10 lr=0.1", {"loss": 2.1, "learning_rate": 0.1}),
+        ("INFO:tensorflow:loss = 2.1, step = 10 (12.3 sec)", {"loss": 2.1}),
+        ("I0105 10:00:00.123456 12345 solver.cpp:228] Iteration 10 (4.0 iter/s, 5s/20 iters), loss = 2.1", {"loss": 2.1, "step_time": 0.25}),
+        ("epoch: 1/9, iter: 10/400000, mem: 7543Mb, iter_time: 0.5s, data_time: 0.25s, total_loss: 2.1, iou_loss: 1.5", {"loss": 2.1, "step_time": 0.5, "data_time": 0.25, "epoch": 1}),
         ("epoch=1 loss=2.1 global_step=10", {"loss": 2.1}),
         ("global_step: 10, loss: 2.1, data_time: 0.1, step_time: 0.5", {"loss": 2.1, "data_time": 0.1, "step_time": 0.5}),
     ],
@@ -152,3 +157,75 @@ def test_an_evaluation_of_paddle_is_no_step():
     text = "[2026-01-05 10:01:00,508] [    INFO] - eval_loss: 3.1, eval_runtime: 12.3, eval_samples_per_second: 10\n"
     (record,) = measured(dialect, text)
     assert (record.step, record.values) == (None, {"validation_loss": 3.1})
+
+
+@pytest.mark.parametrize(
+    "text, step, values",
+    [
+        ("step 10, loss = 2.1 (850.0 examples/sec; 0.15 sec/batch)", 10, {"loss": 2.1, "samples_per_s": 850, "step_time": 0.15}),
+        ("Training iter 10, loss=2.1 (1.5s)", 10, {"loss": 2.1, "step_time": 1.5}),
+        ("Iter 10: Train loss 2.1, Learning Rate 1.0e-05, It/sec 4.0, Tokens/sec 300.5, Peak mem 8.0 GB", 10, {"loss": 2.1, "learning_rate": 1e-5, "step_time": 0.25, "tokens_per_s": 300.5, "memory_peak": 8 * GIB}),
+        ("epoch: [0/9], iter: 10, lr: 0.1, loss: 2.1, reader_cost: 0.5 s, batch_cost: 2.0 s, ips: 89.4", 10, {"loss": 2.1, "data_time": 0.5, "step_time": 2.0, "learning_rate": 0.1}),
+        ("run_7; step 000010/200000; rtime 0.5; itime 2.0; loss = 2.1", 10, {"loss": 2.1, "data_time": 0.5, "step_time": 2.0}),
+        ("Epoch: 2, Step: 10, accuracy: 0.97, box loss: 8.1, all_loss: 2.1, lr:0.01", 10, {"loss": 2.1, "learning_rate": 0.01}),
+        ("epoch 2/50 - it 10/100 - loss: 2.1 - acc: 0.3", 210, {"loss": 2.1, "epoch": 2}),
+        ("Epoch 2/5, Step 10/100, step time: 500.0 ms", 210, {"step_time": 0.5, "epoch": 2}),
+        ("iters: 10, epoch: 2 | loss: 2.1", 10, {"loss": 2.1, "epoch": 2}),
+        ("Epoch[1] Batch [10]\tSpeed: 88.5 samples/sec\taccuracy=0.1", None, {"samples_per_s": 88.5}),
+        ("Iter[1] Batch [10]    Speed: 88.5 samples/sec", None, {"samples_per_s": 88.5}),
+    ],
+)  # fmt: skip
+def test_scripts_name_the_same_things_otherwise(text, step, values):
+    (record,) = measured(dialect, text + "\n")
+    assert (record.step, record.values) == (step, pytest.approx(values))
+
+
+def test_a_step_that_goes_on_with_the_epochs_is_one_of_the_run():
+    line = "Epoch {}/4, Step {}/400, loss: 2.1\n"
+    of_run = "".join(line.format(step // 100 + 1, step) for step in range(50, 400, 50))
+    of_epochs = "".join(line.format(epoch, step) for epoch in (1, 2) for step in (100, 300))
+    assert [record.step for record in measured(dialect, of_run)] == list(range(50, 400, 50))
+    assert [record.step for record in measured(dialect, of_epochs)] == [500, 700, 900, 1100]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "it 5 shows a loss of money",
+        "step 10 val_loss nan",
+        "step 10: best_val_loss: nan",
+        "step 3 took a long time: 5 s",
+        "Speed: 88.5 samples/sec on average",
+        "990\timages/sec: 195.8 +/- 0.5 (jitter = 15.2)\t7.106",
+        "iters: 10 of the loop",
+        "Epoch[1] Batch [10]\tValidation-accuracy=0.31",
+    ],
+)
+def test_more_that_is_no_step_of_training(text):
+    assert records(dialect, text + "\n") == []
+
+
+def test_memory_of_the_host_is_told_from_that_of_the_gpu():
+    (record,) = measured(dialect, "step: 10, loss: 2.1, CPU mem: 90GB, GPU mem: 12GB\n")
+    assert record.values == {"loss": 2.1, "host_memory": 90 * GIB, "memory_used": 12 * GIB}
+
+
+def test_a_time_without_a_unit_counts_where_the_stamps_confirm_it():
+    text = "".join(f"step {step} loss 2.1 time 4000\n" for step in range(0, 70, 10))
+    block = Stamped(text, seconds=40.0)
+    found = [record for record in dialect.read_plain(block) if isinstance(record, Measurement)]
+    assert {record.values["step_time"] for record in found} == {4.0}
+    found = [record for record in dialect.read_plain(Stamped(text, seconds=7.0))]
+    assert all("step_time" not in record.values for record in found)
+
+
+class Stamped(Block):
+    """Lines that are so many seconds apart."""
+
+    def __init__(self, text, seconds):
+        super().__init__(text)
+        self.seconds = seconds
+
+    def line_at(self, offset):
+        line = super().line_at(offset)
+        return replace(line, time=line.number * self.seconds)

@@ -14,7 +14,7 @@ from diagnose.parsers import steps_unnumbered as dialect
         ("Epoch 3/10 - loss: 2.31 - accuracy: 0.098", 2.31),
         ("[rank3]: training loss = 1e-3, lr = 0.1", 1e-3),
         ("total loss=2.5;", 2.5),
-        ("1875/1875 [====] - 5s 3ms/step - loss: 0.31 - accuracy: 0.9 - val_loss: 0.4", 0.31),
+        ("1200/1875 [===>..] - 5s 3ms/step - loss: 0.31 - accuracy: 0.9", 0.31),
         ("avg_loss: 7", 7),
     ],
 )
@@ -61,3 +61,8 @@ def test_each_line_counts_once():
 
 def test_numbers_alone_say_too_little():
     assert records(dialect, "loss: 1.0\nloss: 9.0\nval loss: nan\n") == []
+
+
+def test_means_of_epochs_are_their_own_readers():
+    bar = "1875/1875 [====] - 5s 3ms/step - loss: nan - accuracy: 0.9 - val_loss: 0.4"
+    assert records(dialect, f"Epoch 3/9\n{bar}\nEpoch 4/9\ntrain loss: nan\n") == []
