@@ -1,4 +1,4 @@
-"""Memory of a GPU that grows step by step, said before it fails.
+"""Memory of a GPU or a process that grows step by step, said before it fails.
 
 ``train.memory_growth``
     ``growth`` bytes a step (or a record, ``growth_per``) by the straight line through the
@@ -22,6 +22,9 @@ from diagnose.model.reading import Reading
 
 EVENTS = ("train.memory_growth",)
 
+HOST = "host_memory"
+"""Memory of the process on its host, as scripts print it."""
+
 FEWEST_POINTS = 50
 """Points that show a slow leak."""
 
@@ -41,7 +44,7 @@ def growths(reading: Reading, by_file: dict[str, Clock]) -> Iterator[Event]:
     """
     metrics: dict[tuple[str, int | None], dict[str, Points]] = defaultdict(dict)
     for points in reading.points:
-        if points.metric in GROWING and len(points.values) >= FEWEST_POINTS:
+        if points.metric in (*GROWING, HOST) and len(points.values) >= FEWEST_POINTS:
             metrics[points.file, points.rank].setdefault(points.metric, points)
     sizes = [
         float(size)
@@ -49,8 +52,11 @@ def growths(reading: Reading, by_file: dict[str, Clock]) -> Iterator[Event]:
         if isinstance(size := event.fields.get("memory_total"), int | float)
     ]
     for found in metrics.values():
-        points = next(found[metric] for metric in GROWING if metric in found)
-        yield from _growth(points, min(sizes, default=None), by_file)
+        of_gpu = next((found[metric] for metric in GROWING if metric in found), None)
+        if of_gpu is not None:
+            yield from _growth(of_gpu, min(sizes, default=None), by_file)
+        if HOST in found:
+            yield from _growth(found[HOST], None, by_file)
 
 
 def _growth(points: Points, capacity: float | None, by_file: dict[str, Clock]) -> Iterator[Event]:

@@ -40,6 +40,9 @@ they tell it well."""
 NOISY = 0.1
 """Share of the level from which on noise makes single points leap; then the next must agree."""
 
+EXPLODED = 10.0
+"""Ratio to the highest value before that no noise explains."""
+
 ALONE = 1.75
 """Ratio to the highest value before from which on a jump stands alone, though that one made the
 noise of a short run look large."""
@@ -164,6 +167,8 @@ def _is_jump(course: Course, place: int, level: float, noise: float, limits: Lim
     if value - max(values[max(0, place - AFTER) : place]) < rise / 2:
         return False  # a climb, see ``rises``
     history = values[max(0, place - HISTORY) : place]
+    if value >= EXPLODED * max(history):
+        return True
     alone = value >= ALONE * max(history) and noise < 2 * NOISY * level
     if value >= limits.clear * level and (noise < NOISY * level or alone):
         return True
