@@ -1,9 +1,11 @@
 """The library: logs in, a report out. Prints nothing and never ends the process."""
 
+from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from functools import cached_property
+from itertools import compress
 from os import PathLike
 from pathlib import Path
 
@@ -23,7 +25,7 @@ from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
 from diagnose.ingest.stamp import parse_stamp
 from diagnose.model.baseline import Baseline, BaselineTable
-from diagnose.model.event import Event
+from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
 from diagnose.parsers import parsers
@@ -358,11 +360,26 @@ def _apply(limits: Limits, reading: Reading) -> None:
         {"file": file, "what": "records without a date: kept whatever the limits", "count": count}
         for file, count in undated.items()
     )
-    for points in reading.points:
-        for place in reversed(range(len(points.times))):
-            if points.times[place] < since or points.times[place] > until:
-                for column in (points.steps, points.times, points.values, points.lines):
-                    del column[place]
+    _cut(reading.points, since, until)
+    for source in reading.sources:
+        if source.clock in DATED and source.first_time is not None:
+            source.first_time = min(max(source.first_time, since), until)
+        if source.clock in DATED and source.last_time is not None:
+            source.last_time = max(min(source.last_time, until), since)
+
+
+def _cut(series: Sequence[Points], since: float, until: float) -> None:
+    """Leave out the points outside the limits; series that share their columns go on sharing."""
+    before = [replace(points) for points in series]
+    columns: dict[int, Points] = {}
+    for points, whole in zip(series, before, strict=True):
+        inside = [not (time < since or time > until) for time in whole.times]
+        points.values = array("d", compress(whole.values, inside))
+        points.steps = array("d", compress(whole.steps, inside))
+        points.times = array("d", compress(whole.times, inside))
+        points.lines = array("q", compress(whole.lines, inside))
+        shared = columns.setdefault(id(whole.times), points)
+        points.steps, points.times, points.lines = shared.steps, shared.times, shared.lines
 
 
 def _moment(text: str | None, option: str) -> float | None:

@@ -5,6 +5,7 @@ the memory nor run for ever: only listed filters, methods and statements exist, 
 large values from small ones are bounded, and so is the output.
 """
 
+import math
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -283,6 +284,8 @@ def _refused(tree: nodes.Template) -> Iterator[str]:
             yield why
         if isinstance(node, nodes.Name) and node.name == FORMULAS and node.ctx != "load":
             yield f"'{FORMULAS}' holds the formulas; take another name"
+        if isinstance(node, nodes.Const) and node.value in (math.inf, -math.inf):
+            yield "a number is too large"
         if isinstance(node, nodes.BinExpr) and (why := _never_computed(node)) is not None:
             yield why
         if (name := _attribute(node)) is not None and name.startswith("_"):

@@ -67,3 +67,16 @@ def test_an_error_that_no_rule_knows_is_a_symptom():
 def test_an_unknown_error_with_much_after_it_is_not_what_the_job_ended_in():
     text = "ERROR cannot find the optional cache\n" + "quiet\n" * 500
     assert diagnose.run_text(text).unknown_errors == []
+
+
+def test_limits_hold_for_series_that_share_their_columns():
+    lines = [
+        f" [2026-01-05 10:{minute:02d}:00] iteration {minute:8d}/     100 | elapsed time per iteration (ms): {6000 + minute}.0"
+        f" | learning rate: 3.0E-04 | lm loss: {2.5 - minute / 1000:.6E} | number of skipped iterations:   0 |"
+        for minute in range(1, 60)
+    ]
+    report = diagnose.run_text(
+        "\n".join(lines), since="2026-01-05T10:10:00", until="2026-01-05T10:50:00"
+    )
+    assert report.job.last_progress == {"step": 50, "time": "2026-01-05T10:50:00"}
+    assert report.goodput.wall == 40 * 60

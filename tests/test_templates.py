@@ -174,7 +174,7 @@ def test_what_goes_wrong_is_one_kind_of_error(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["event.rank", "{{ a }} {{ b }}", "x {{ a }}", "{{ a", "{{ a | nope }}"]
+    "text", ["event.rank", "{{ a }} {{ b }}", "x {{ a }}", "{{ a", "{{ a | nope }}", "{{ 1e400 }}"]
 )
 def test_what_is_no_expression_is_refused(text):
     with pytest.raises(ValueError, match=r"\S"):

@@ -9,7 +9,7 @@ from array import array
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from diagnose.model.event import Event, Measurement, Points, Rows
+from diagnose.model.event import Clock, Event, Measurement, Points, Rows
 from diagnose.parsers.base import Record
 
 KEPT = 64
@@ -53,6 +53,7 @@ class Collector:
 
     Args:
         file: Name of the source.
+        clock: What the stamps of its measurements are measured against.
     """
 
     file: str
@@ -60,6 +61,7 @@ class Collector:
     _held: dict[str, int] = field(default_factory=dict)
     _tables: dict[tuple[Writer, tuple[str, ...]], _Table] = field(default_factory=dict)
     _chunks: list[Points] = field(default_factory=list)
+    clock: Clock = Clock.NONE
     notes: dict[str, int] = field(default_factory=dict)
 
     def add(self, record: Record) -> None:
@@ -129,6 +131,8 @@ class Collector:
 
     def _add_measurement(self, record: Measurement) -> None:
         line = record.line
+        if self.clock is Clock.NONE:
+            self.clock = line.clock
         key = (line.rank, line.host, line.attempt), tuple(record.values)
         table = self._tables.get(key)
         if table is None:

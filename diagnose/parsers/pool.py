@@ -18,7 +18,7 @@ from diagnose.ingest.sniff import binary_reason, identity
 from diagnose.ingest.source import Entry, Source
 from diagnose.ingest.stream import CONTAINERS, peeked
 from diagnose.ingest.unwrap import encoding_of, recode
-from diagnose.model.event import Event, Points
+from diagnose.model.event import Clock, Event, Points
 from diagnose.model.reading import Reading, SourceSummary
 from diagnose.parsers.collect import Collector
 from diagnose.parsers.reader import Reader
@@ -272,7 +272,9 @@ def _read_stream(
         into.note(f"not read to its end: {pieces.broken}")
     summary = part.summary
     summary.first_time, summary.last_time = edges.first_time, edges.last_time
-    summary.clock, summary.speakers = edges.clock, speakers.ranks
+    # Lines of a metric file have no stamps in front; their columns do.
+    summary.clock = into.clock if edges.clock is Clock.NONE else edges.clock
+    summary.speakers = speakers.ranks
     part.summary.bytes, part.summary.lines = pieces.read, pieces.lines
     part.events, part.points, part.notes = into.events(), into.points(), into.notes
     return part

@@ -84,6 +84,12 @@ def test_step_times_need_a_batch():
     assert found["efficiency"] == 0.5
 
 
+def test_the_same_seed_gives_the_same_losses_at_several_sizes():
+    losses = [points("loss", [2.5, 2.4, 2.3, 2.2], file=f"n{size}/log.txt") for size in (8, 64)]
+    (found,) = scaling(*run(64, 3100.0), *run(8, 7100.0), *losses)
+    assert found["efficiency"] == pytest.approx(0.4366, abs=1e-4)
+
+
 @pytest.mark.parametrize(
     "records",
     [
@@ -93,7 +99,7 @@ def test_step_times_need_a_batch():
         [*run(64, 3100.0), *run(8, 7100.0, rank=12)],
         [
             *run(64, 3100.0),
-            *run(8, 7100.0),
+            *run(8, 3150.0),
             *(points("loss", [2.5, 2.4, 2.3, 2.2], file=f"n{size}/log.txt") for size in (8, 64)),
         ],
         [points("tokens_per_s_gpu", [9.0] * 9, file=f"gpu{index}.log") for index in (1, 2, 4)],
@@ -103,7 +109,7 @@ def test_step_times_need_a_batch():
         "fewer workers after a restart",
         "no throughput",
         "a rank of a larger job",
-        "the same losses",
+        "the same losses at the same pace",
         "logs of single GPUs",
     ],
 )

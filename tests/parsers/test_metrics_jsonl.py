@@ -4,9 +4,12 @@ import math
 import pytest
 from dialects import Document, events, measured, records
 
+from diagnose.ingest.source import Source
 from diagnose.model.event import Clock
 from diagnose.parsers import metrics_jsonl as dialect
 from diagnose.parsers.base import Note
+from diagnose.parsers.pool import read_all
+from diagnose.parsers.reader import Reader
 
 GIB = 2**30
 
@@ -148,3 +151,12 @@ def test_a_run_over_midnight_and_a_restart_give_no_negative_time():
     ]
     found = measured(dialect, "\n".join(map(json.dumps, rows)), "trainer_log.jsonl")
     assert [record.values.get("step_time") for record in found] == [None, 5.0, None]
+
+
+def test_the_columns_of_a_file_say_its_clock():
+    text = "".join(
+        f'{{"_step": {n}, "_timestamp": {1.77e9 + 10 * n}, "loss": 2.5}}\n' for n in (1, 2, 3)
+    )
+    source = Source(name="history.jsonl", path=None, size=len(text), data=text.encode())
+    reading, _ = read_all([source], Reader(dialect.PARSERS), wants=lambda name: False, jobs=1)
+    assert reading.sources[0].clock is Clock.UTC

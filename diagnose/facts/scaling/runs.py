@@ -6,12 +6,14 @@ run is the job; the smaller ones are its references. Their series and settings a
 the job's own would be compared and mixed with them.
 
 Restarts with fewer workers are no such runs: their sizes are close or their folders say that they
-are attempts. Nor are parts of one job: they log ranks beyond their size or the same losses.
+are attempts. Nor are parts of one job: they log ranks beyond their size, or the same losses at the
+same pace.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from statistics import median
 
 from diagnose.facts import settings
 from diagnose.ingest.lazy import LazyPattern
@@ -29,6 +31,9 @@ SIZE_NAME = LazyPattern(
 
 APART = 1.5
 """Least ratio of two sizes."""
+
+SAME_PACE = 1.05
+"""Most by which the rates of two parts of one job differ."""
 
 NCCL_INIT = "nccl.comm_init"
 
@@ -76,7 +81,7 @@ def runs_of(reading: Reading) -> list[Run]:
     runs = list(found.values())
     if any(rank is not None and rank >= size for size, rank in ranks):
         return []
-    return [] if any(_same_losses(a, b) for a, b in pairwise(runs)) else runs
+    return [] if any(_one_job(a, b) for a, b in pairwise(runs)) else runs
 
 
 def set_apart(reading: Reading) -> list[Run]:
@@ -96,18 +101,33 @@ def set_apart(reading: Reading) -> list[Run]:
     return runs
 
 
-def _same_losses(run: Run, other: Run) -> bool:
-    """Return whether two runs log the same losses at the same steps, as parts of one job do."""
-    curves = [
-        {
-            (step, value)
-            for points in one.points
-            if points.metric == "loss"
-            for step, value in zip(points.steps, points.values, strict=True)
-        }
-        for one in (run, other)
-    ]
-    return len(curves[0] & curves[1]) >= FEWEST_POINTS
+def _one_job(run: Run, other: Run) -> bool:
+    """Return whether two runs are parts of one job: the same losses at the same steps and pace.
+
+    With the same seed and batch, runs of several sizes have the same losses as well.
+    """
+    if len(_curve(run) & _curve(other)) < FEWEST_POINTS:
+        return False
+    for metric in RATES:
+        rates = _rate(run, metric), _rate(other, metric)
+        if rates[0] and rates[1]:
+            return max(rates) <= SAME_PACE * min(rates)
+    return True
+
+
+def _curve(run: Run) -> set[tuple[float, float]]:
+    return {
+        pair
+        for points in run.points
+        if points.metric == "loss"
+        for pair in zip(points.steps, points.values, strict=True)
+    }
+
+
+def _rate(run: Run, metric: str) -> float:
+    """Return the level of a rate in a run, 0 where it is not printed."""
+    values = [value for one in run.points if one.metric == metric for value in one.values]
+    return median(values) if values else 0.0
 
 
 def _forget_folders(reading: Reading, runs: Iterable[Run]) -> None:

@@ -60,10 +60,12 @@ class Teller:
         own = [self._scores[rank] for rank in unit.ranks]
         worst = max(own, key=lambda one: (one.excess * one.share, -one.rank))
         waits = [one.wait_ratio for one in own if one.wait_ratio is not None]
+        phase = "data" if sum(one.by_data for one in own) > len(own) / 2 else "compute"
         fields: dict[str, Value] = {
             "unit": unit.kind,
             "ranks": [*unit.ranks],
-            "phase": "data" if sum(one.by_data for one in own) > len(own) / 2 else "compute",
+            "phase": phase,
+            "metric": f"{phase}_time",
             "score": median(one.own / one.peers if one.peers else 1.0 for one in own),
             "excess": median(one.excess for one in own),
             "usual": median(one.usual for one in own),
@@ -209,7 +211,7 @@ class Teller:
         shown = ", ".join(
             f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
             for key, value in fields.items()
-            if value is not None and key not in ("slowest", "ranks", "hosts")
+            if value is not None and key not in ("slowest", "ranks", "hosts", "metric")
         )
         return Event(
             name=name, nature=Nature.MEASUREMENT, file=file, line=line, end_line=line,
