@@ -7,6 +7,7 @@ from diagnose.facts.clock import Clocks
 from diagnose.facts.losses import (
     first_nans,
     jumps,
+    last_climbs,
     overflow_runs,
     overflow_streaks,
     precursors,
@@ -26,6 +27,7 @@ from diagnose.model.reading import Reading
 EVENTS = (
     *jumps.EVENTS, *repeated_jumps.EVENTS, *repeats.EVENTS, *resumes.EVENTS, overflow_runs.FALL,
     overflow_streaks.STREAK, spike_clusters.NAME, rises.RISE, same_ranks.NAME, first_nans.NAME,
+    last_climbs.NAME,
 )  # fmt: skip
 
 
@@ -54,6 +56,7 @@ def derive(
     yield from spike_clusters.clusters(found, series)
     few = of_few_writers(losses)
     yield from rises.rises(few, state.chance, by_file)
+    yield from last_climbs.climbs(few, reading.events, by_file)
     yield from repeats.repeats(few, series, by_file)
     yield from same_ranks.same_ranks((run.points for run in losses), by_file)
     yield from resumes.resumes(few, series, state, clocks, by_file)

@@ -1,11 +1,12 @@
 """A loss that creeps up and does not come back, without any single jump.
 
 ``train.loss_rise``
-    From ``step`` on, for ``steps`` until the end of the run, the loss lies above its lowest level
-    (``minimum``, at ``minimum_step``): at ``ratio`` of it by the median of these steps, at ``last``
-    at their end. ``score`` is the rise in standard errors of a level, ``slope`` what the level
-    still rose by from the first to the second half, as a share. ``of_chance`` is the last level
-    over the loss of guessing, where the vocabulary is known.
+    From ``step`` on, for ``steps`` or, where steps are not known, ``points`` until the end of the
+    run, the loss lies above its lowest level (``minimum``, at ``minimum_step``): at ``ratio`` of it
+    by the median of these points, at ``last`` at their end. ``score`` is the rise in standard
+    errors of a level, ``slope`` what the level still rose by from the first to the second half, as
+    a share. ``of_chance`` is the last level over the loss of guessing, where the vocabulary is
+    known.
 """
 
 import math
@@ -14,7 +15,7 @@ from itertools import pairwise
 from statistics import median
 
 from diagnose.facts.losses.runs import Run
-from diagnose.facts.points import Point, derived_event
+from diagnose.facts.points import Point, derived_event, whole
 from diagnose.facts.statistics import SIGMA
 from diagnose.model.event import Clock, Event, Value
 
@@ -43,10 +44,9 @@ def rises(runs: Iterable[Run], chance: float | None, by_file: dict[str, Clock]) 
     """
     for run in runs:
         points = run.points
-        places = [
-            at for at in range(run.begin, run.end)
-            if math.isfinite(points.values[at]) and points.steps[at] == points.steps[at]
-        ]  # fmt: skip
+        finite = [at for at in range(run.begin, run.end) if math.isfinite(points.values[at])]
+        numbered = [at for at in finite if math.isfinite(points.steps[at])]
+        places = numbered or finite
         size = max(SHORTEST, min(LONGEST, len(places) // BLOCKS))
         cut = [places[at : at + size] for at in range(0, len(places) - size + 1, size)]
         levels = [median(points.values[at] for at in block) for block in cut]
@@ -60,10 +60,11 @@ def rises(runs: Iterable[Run], chance: float | None, by_file: dict[str, Clock]) 
         half = (begin + len(levels)) // 2
         later, earlier = median(levels[half:]), median(levels[begin : max(half, begin + 1)])
         fields: dict[str, Value] = {
-            "step": int(points.steps[at]),
-            "steps": int(run.last - points.steps[at]),
+            "step": whole(points.steps[at]),
+            "steps": int(points.steps[places[-1]] - points.steps[at]) if numbered else None,
+            "points": len(places) - begin * size,
             "minimum": levels[lowest],
-            "minimum_step": int(points.steps[cut[lowest][0]]),
+            "minimum_step": whole(points.steps[cut[lowest][0]]),
             "ratio": now / levels[lowest],
             "last": levels[-1],
             "score": (now - levels[lowest]) / error,
