@@ -238,7 +238,7 @@ def new_baseline(
     report = _concluded(reading, case, knowledge, "en", None, nothing_read=nothing_read)
     if not force and (why := _no_measure(report, case)) is not None:
         message = f"this run is no measure for others: {why}"
-        raise UsageError(f"{message} Name a healthy run, or take this one with --force")
+        raise UsageError(f"{message}. Name a healthy run, or take this one with --force")
     if not made.tests:
         raise UsageError(
             "these logs hold nothing to compare other runs with: no step times, rates or memory "
@@ -251,9 +251,9 @@ def new_baseline(
 def _no_measure(report: Report, case: Case) -> str | None:
     """Return why a run is no measure for others, None for a healthy run of one job."""
     if report.verdict != "healthy":
-        return report.summary
+        return report.summary.removesuffix(".")
     if case.named("job.several"):
-        return "these are the logs of several jobs."
+        return "these are the logs of several jobs"
     return None
 
 

@@ -325,10 +325,10 @@ def _never_called(node: nodes.Call) -> str | None:
             return f"there is no formula '{called}'; formulas: {', '.join(known)}"
         if node.dyn_args is not None or node.dyn_kwargs is not None:
             return f"the values of {formula} are written one by one"
-        named = {one.key: one.value for one in node.kwargs}
-        values: dict[int | str, nodes.Expr] = {**dict(enumerate(node.args)), **named}
-        written = {key: one.value for key, one in values.items() if isinstance(one, nodes.Const)}
-        return formula.problem(len(node.args), named) or formula.misfit(written)
+        named = [(one.key, one.value) for one in node.kwargs]
+        values: list[tuple[int | str, nodes.Expr]] = [*enumerate(node.args), *named]
+        written = {key: one.value for key, one in values if isinstance(one, nodes.Const)}
+        return formula.problem(len(node.args), [key for key, _ in named]) or formula.misfit(written)
     if called in METHODS:
         return None
     shown = called or getattr(node.node, "name", "this")

@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 
 from diagnose.calc import flops, scaling, training
-from diagnose.calc.calculator import Calculator, Input, Result, Values, given, positive, with_its_own
+from diagnose.calc.calculator import (
+    Calculator,
+    Input,
+    Result,
+    Values,
+    given,
+    positive,
+    with_its_own,
+)
 from diagnose.calc.quantity import Unit
 
 ROUNDING = 1e-9
