@@ -374,7 +374,10 @@ tests:
 
 
 def test_titles_give_both_numbers_rounded_and_with_their_unit():
-    found = {one.id: one.title for one in api.run_text("", baseline=written(TITLED)).findings}
+    findings = api.run_text("", baseline=written(TITLED)).findings
+    found = {one.id: one.title for one in findings}
+    [scaling] = [one for one in findings if one.id == "baseline-scaling-low"]
+    assert scaling.evidence[0].text == "scaling: 62.4 % measured, 90 % expected"
     assert found["baseline-scaling-low"].endswith("is 62.4 % where 90 % is expected")
     assert "12,346 tokens/s where 98,765 tokens/s is" in found["baseline-pace-low"]
     assert (
