@@ -225,22 +225,22 @@ def new_baseline(
     Args:
         paths: The logs of the run.
         file: What the baseline will be called.
-        force: Take a run with a root cause as well.
+        force: Take a run that is not healthy, or several jobs, as well.
         jobs: As for ``run``.
         progress: As for ``run``.
 
     Raises:
         NoInputError: Nothing could be read.
-        UsageError: The run has a root cause, or nothing that can be compared.
+        UsageError: The run is not healthy, or has nothing that can be compared.
     """
     knowledge = load_knowledge()
     reading, nothing_read = _read(paths, knowledge, jobs, progress)
     case = build(reading)
     made = draft(case, file)
     report = _concluded(reading, case, knowledge, "en", None, nothing_read=nothing_read)
-    if report.verdict == "root-cause" and not force:
-        message = f"this run is no measure for others: {report.summary}"
-        raise UsageError(f"{message} Name a healthy run, or take this one with --force")
+    if not force and (why := _no_measure(report, case)) is not None:
+        message = f"this run is no measure for others: {why}"
+        raise UsageError(f"{message}. Name a healthy run, or take this one with --force")
     if not made.tests:
         raise UsageError(
             "these logs hold nothing to compare other runs with: no step times, rates or memory "
@@ -248,6 +248,15 @@ def new_baseline(
         )
     source = ", ".join(str(path) for path in paths)
     return baseline_file.render(made, source=source, version=VERSION)
+
+
+def _no_measure(report: Report, case: Case) -> str | None:
+    """Return why a run is no measure for others, None for a healthy run of one job."""
+    if report.verdict != "healthy":
+        return report.summary.removesuffix(".")
+    if case.named("job.several"):
+        return "these are the logs of several jobs"
+    return None
 
 
 def run_sources(

@@ -29,6 +29,9 @@ MEMBERS_LIMIT = 100_000
 HOST_LIMIT = 8
 """Names that the filter ``hosts`` prints before it counts the rest."""
 
+LONGEST = 1e15
+"""From here on the filter ``amount`` shows numbers with an exponent."""
+
 UNKNOWN = "(unknown)"
 
 FORMULAS = "calc"
@@ -225,6 +228,27 @@ def percent(share: float | str | None) -> str:
     return f"{round(shown, 1):g} %" if abs(shown) < 9.95 else f"{shown:.0f} %"
 
 
+def amount(value: float | str | None, unit: str | None = "") -> str:
+    """Return a number of at most four digits with its unit, whole from a thousand on.
+
+    >>> amount(62.40323, "%"), amount(12345.6, "tokens/s"), amount(0.52, "share")
+    ('62.4 %', '12,346 tokens/s', '0.52')
+
+    Args:
+        value: In the unit.
+        unit: As in a baseline file; shares are shown bare.
+    """
+    if value is None:
+        return UNKNOWN
+    if (placeholder := _unfilled(value)) is not None:
+        return placeholder
+    number = float(value)
+    if unit == "bytes":
+        return size(number)
+    shown = f"{number:,.0f}" if 1000 <= number < LONGEST else f"{number:.4g}"
+    return f"{shown} {unit}" if unit and unit != "share" else shown
+
+
 def hosts(names: object, limit: int = HOST_LIMIT) -> str:
     """Return a list of names, those after the first few as ``and N more``.
 
@@ -304,11 +328,14 @@ def _never_called(node: nodes.Call) -> str | None:
             return f"there is no formula '{called}'; formulas: {', '.join(known)}"
         if node.dyn_args is not None or node.dyn_kwargs is not None:
             return f"the values of {formula} are written one by one"
-        return formula.problem(len(node.args), [one.key for one in node.kwargs])
+        named = [(one.key, one.value) for one in node.kwargs]
+        values: list[tuple[int | str, nodes.Expr]] = [*enumerate(node.args), *named]
+        written = {key: one.value for key, one in values if isinstance(one, nodes.Const)}
+        return formula.problem(len(node.args), [key for key, _ in named]) or formula.misfit(written)
     if called in METHODS:
         return None
-    named = called or getattr(node.node, "name", "this")
-    return f"'{named}' cannot be called; methods that can: {', '.join(sorted(METHODS))}"
+    shown = called or getattr(node.node, "name", "this")
+    return f"'{shown}' cannot be called; methods that can: {', '.join(sorted(METHODS))}"
 
 
 def _never_computed(node: nodes.BinExpr) -> str | None:
@@ -420,7 +447,7 @@ def _make_environment() -> _Environment:
     environment.filters = {name: environment.filters[name] for name in BUILT_IN}
     environment.filters.update(
         ranges=ranges, ranks=ranks, bytes=size, duration=duration, percent=percent, hosts=hosts,
-        q=quote, join=_join, replace=_replace,
+        amount=amount, q=quote, join=_join, replace=_replace,
     )  # fmt: skip
     return environment
 

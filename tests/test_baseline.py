@@ -327,3 +327,61 @@ def test_the_schema_knows_the_keys_and_the_words():
     test = shape["$defs"]["test"]
     assert set(test["properties"]) == set(TEST_KEYS)
     assert "step_time" in test["properties"]["metric"]["enum"]
+
+
+def log_of_steps(seconds=2.0, count=60):
+    return "step,step_time,loss\n" + "".join(f"{n},{seconds},2.5\n" for n in range(count))
+
+
+def init(rank, host, pid, job):
+    return (
+        f"{host}:{pid}:{pid} [{rank}] NCCL INFO ncclCommInitRank comm 0x5{pid} rank {rank} nranks 2 "
+        f"cudaDev {rank} nvmlDev {rank} busId {rank + 1}b000 commId 0x{job} - Init COMPLETE\n"
+    )
+
+
+def test_several_jobs_in_one_input_are_no_baseline_unless_forced():
+    Path("logs").mkdir()
+    Path("logs/steps.csv").write_text(log_of_steps())
+    for job, host in (("aa", "node-01"), ("bb", "node-05")):
+        Path("logs", job).mkdir()
+        for rank in (0, 1):
+            line = init(rank, host, 700 + rank, job)
+            Path("logs", job, f"rank{rank}.log").write_text(line)
+    assert api.run(["logs"]).verdict == "healthy"
+    with pytest.raises(UsageError, match="the logs of several jobs. Name .* --force"):
+        api.new_baseline(["logs"])
+    assert yaml.safe_load(api.new_baseline(["logs"], force=True))["tests"]
+
+
+def test_a_run_that_only_shows_symptoms_is_no_baseline_unless_forced():
+    Path("job.csv").write_text(log_of_steps())
+    Path("job.log").write_text("[ERROR] the frobnicator is out of order\n")
+    assert api.run(["job.csv", "job.log"]).verdict == "symptoms-only"
+    with pytest.raises(UsageError, match="no measure for others: .* --force"):
+        api.new_baseline(["job.csv", "job.log"])
+    assert yaml.safe_load(api.new_baseline(["job.csv", "job.log"], force=True))["tests"]
+
+
+TITLED = """\
+tests:
+  - {name: scaling, metric: scaling_efficiency, gpus: 64, unit: "%", expected: 90,
+     measured: 62.40323}
+  - {name: rate, metric: tokens_per_s, gpus: 64, expected: 98765.4321, measured: 12345.678}
+  - {name: data, metric: data_share, gpus: 64, expected: 0.05, measured: 0.4203456}
+  - {name: node, bench: all_reduce, gpus: 8, nodes: 1, gpu: H100, expected: 475, measured: 94.87654}
+"""
+
+
+def test_titles_give_both_numbers_rounded_and_with_their_unit():
+    findings = api.run_text("", baseline=written(TITLED)).findings
+    found = {one.id: one.title for one in findings}
+    [scaling] = [one for one in findings if one.id == "baseline-scaling-low"]
+    assert scaling.evidence[0].text == "scaling: 62.4 % measured, 90 % expected"
+    assert found["baseline-scaling-low"].endswith("is 62.4 % where 90 % is expected")
+    assert "12,346 tokens/s where 98,765 tokens/s is" in found["baseline-pace-low"]
+    assert (
+        "wait 42 % of their time for data; the baseline expects 5 %"
+        in (found["baseline-data-starved"])
+    )
+    assert "is 94.88 GB/s where 475 GB/s is expected" in found["baseline-node-bandwidth-low"]

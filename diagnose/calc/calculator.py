@@ -43,13 +43,15 @@ class Result:
 
     Args:
         name: What it is, in words.
-        value: In base units.
+        value: In base units, None where the formula says nothing of these values.
         unit: What it counts.
+        reason: Why there is no value.
     """
 
     name: str
-    value: float
+    value: float | None
     unit: Unit
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,10 @@ class Calculator:
         """
         try:
             found = self.compute(values)
+            finite = all(isfinite(one.value) for one in found if one.value is not None)
         except ArithmeticError as error:
             raise ValueError(OUT_OF_RANGE) from error
-        if not all(isfinite(one.value) for one in found):
+        if not finite:
             raise ValueError(OUT_OF_RANGE)
         return found
 
@@ -96,7 +99,7 @@ def given(values: Values, key: str) -> float:
     """
     value = values[key]
     if value is None:
-        raise ValueError(f"--{key.replace('_', '-')} is missing")
+        raise ValueError(f"{_option(key)} is missing")
     return value
 
 
@@ -108,4 +111,30 @@ def positive(values: Values, *keys: str) -> None:
     """
     for key in keys:
         if values[key] is not None and values[key] == 0:
-            raise ValueError(f"--{key.replace('_', '-')} must be above zero")
+            raise ValueError(f"{_option(key)} must be above zero")
+
+
+def apart(values: Values, key: str, *others: str) -> None:
+    """Check that a value is not given beside others that say the same or contradict it.
+
+    Raises:
+        ValueError: It is; the message names both.
+    """
+    if values[key] is not None and all(values[other] is not None for other in others):
+        beside = " and ".join(_option(other) for other in others)
+        raise ValueError(f"{_option(key)} cannot be given with {beside}; leave one out")
+
+
+def with_its_own(values: Values, key: str, *needed: str) -> None:
+    """Check that a value is not given without others, without which nothing uses it.
+
+    Raises:
+        ValueError: It is; the message names both.
+    """
+    missing = [_option(other) for other in needed if values[other] is None]
+    if values[key] is not None and missing:
+        raise ValueError(f"{_option(key)} needs {' and '.join(missing)} as well")
+
+
+def _option(key: str) -> str:
+    return f"--{key.replace('_', '-')}"

@@ -1,27 +1,38 @@
 """Calculators of what data, tensor and pipeline parallelism send, and of collectives."""
 
 from diagnose.calc import collectives, training
-from diagnose.calc.calculator import Calculator, Input, Result, Values, given, positive
+from diagnose.calc.calculator import (
+    Calculator,
+    Input,
+    Result,
+    Values,
+    apart,
+    given,
+    positive,
+    with_its_own,
+)
 from diagnose.calc.quantity import Unit
 
 
 def _ratio(values: Values) -> list[Result]:
     positive(values, "bandwidth", "ranks", "compute_time")
+    apart(values, "comm_time", "parameters")
+    for key in ("bandwidth", "ranks"):
+        with_its_own(values, key, "parameters")
     time = values["comm_time"]
     found = []
     if values["parameters"] is not None:
         gradients = values["parameters"] * given(values, "gradient_bytes")
         zero = given(values, "zero")
-        if zero > 3:
+        if zero not in training.ZERO_STAGES:
             raise ValueError(f"--zero is a stage from 0 to 3, not {zero:g}")
         moved = training.gradient_traffic(gradients, values["ranks"], zero)
-        sent = moved / given(values, "bandwidth")
+        time = moved / given(values, "bandwidth")
         found = [
             Result("gradients of one step", gradients, Unit.BYTES),
             Result("moved by each rank", moved, Unit.BYTES),
-            Result("communication time", sent, Unit.SECONDS),
+            Result("communication time", time, Unit.SECONDS),
         ]
-        time = sent if time is None else time
     if time is None:
         raise ValueError("--comm-time is missing; --parameters and --bandwidth give it too")
     if values["compute_time"] is not None:

@@ -19,7 +19,7 @@ def _bubble(values: Values) -> list[Result]:
 def _memory(values: Values) -> list[Result]:
     positive(values, "replicas", "model_parallel")
     zero = given(values, "zero")
-    if zero > 3:
+    if zero not in training.ZERO_STAGES:
         raise ValueError(f"--zero is a stage from 0 to 3, not {zero:g}")
     part = given(values, "parameters") / given(values, "model_parallel")
     replicas, gradient_bytes = given(values, "replicas"), given(values, "gradient_bytes")

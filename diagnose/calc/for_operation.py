@@ -1,8 +1,17 @@
 """Calculators of failures, checkpoints, lost time and timeouts."""
 
 from diagnose.calc import operation
-from diagnose.calc.calculator import Calculator, Input, Result, Values, given, positive
-from diagnose.calc.quantity import Unit
+from diagnose.calc.calculator import (
+    Calculator,
+    Input,
+    Result,
+    Values,
+    apart,
+    given,
+    positive,
+    with_its_own,
+)
+from diagnose.calc.quantity import Unit, show
 
 HOUR = 3600.0
 
@@ -14,6 +23,8 @@ def _failure(values: Values) -> list[Result]:
 
 def _mtbf(values: Values) -> list[Result]:
     positive(values, "rate", "nodes", "span", "failures")
+    apart(values, "nodes", "failures")
+    with_its_own(values, "span", "failures")
     if values["failures"] is not None:
         between = given(values, "span") / values["failures"]
     else:
@@ -26,6 +37,11 @@ def _mtbf(values: Values) -> list[Result]:
 
 def _checkpoint(values: Values) -> list[Result]:
     positive(values, "save", "interval", "mtbf", "bandwidth", "steps", "step_time", "each")
+    for key in ("steps", "step_time"):
+        apart(values, key, "interval")
+    apart(values, "save", "parameters", "bandwidth")
+    with_its_own(values, "step_time", "steps")
+    with_its_own(values, "bandwidth", "parameters")
     save, mtbf = values["save"], given(values, "mtbf")
     found = []
     if values["parameters"] is not None:
@@ -33,21 +49,23 @@ def _checkpoint(values: Values) -> list[Result]:
         found.append(Result("size of the checkpoint", size, Unit.BYTES))
         if values["bandwidth"] is not None:
             found.append(Result("time to write it", size / values["bandwidth"], Unit.SECONDS))
-            save = size / values["bandwidth"] if save is None else save
+            save = size / values["bandwidth"]
     if save is None:
         raise ValueError("--save is missing; --parameters and --bandwidth give it too")
     restart, interval = given(values, "restart"), values["interval"]
     best = operation.daly(save, mtbf)
+    least = operation.checkpoint_waste(save, best, restart, mtbf)
     if values["steps"] is not None:
         overhead = operation.save_overhead(save, values["steps"], given(values, "step_time"))
         found.append(Result("saves over training", overhead, Unit.SHARE))
-        between = values["steps"] * given(values, "step_time") + save
-        interval = between if interval is None else interval
+        interval = values["steps"] * given(values, "step_time") + save
     if interval is not None:
-        waste = operation.checkpoint_waste(save, interval, restart, mtbf)
+        try:
+            waste = operation.checkpoint_waste(save, interval, restart, mtbf)
+        except ValueError as error:
+            raise ValueError(f"{error}; the best one is {show(best, Unit.SECONDS)}") from error
         found.append(Result("time lost to saves and failures", waste, Unit.SHARE))
         found.append(Result("interval over the best one", interval / best, Unit.NUMBER))
-    least = operation.checkpoint_waste(save, best, restart, mtbf)
     return [
         *found,
         Result("best interval, first order (Young)", operation.young(save, mtbf), Unit.SECONDS),
@@ -58,6 +76,8 @@ def _checkpoint(values: Values) -> list[Result]:
 
 def _goodput(values: Values) -> list[Result]:
     positive(values, "interval", "mtbf", "wall")
+    with_its_own(values, "interval", "mtbf")
+    with_its_own(values, "wall", "productive")
     found = []
     if values["productive"] is not None:
         share = values["productive"] / given(values, "wall")
@@ -91,7 +111,7 @@ def _lost_work(values: Values) -> list[Result]:
 
 def _ib_timeout(values: Values) -> list[Result]:
     exponent, retries = given(values, "timeout"), given(values, "retries")
-    if exponent > 31 or retries > 7:
+    if exponent > operation.MOST_EXPONENT or retries > operation.MOST_RETRIES:
         raise ValueError("--timeout goes up to 31 and --retries up to 7: five and three bits")
     if not exponent:
         raise ValueError("--timeout 0 waits for ever")

@@ -1,16 +1,30 @@
 """Calculators of serving engines."""
 
 from diagnose.calc import serving
-from diagnose.calc.calculator import Calculator, Input, Result, Values, given, positive
+from diagnose.calc.calculator import (
+    Calculator,
+    Input,
+    Result,
+    Values,
+    apart,
+    given,
+    positive,
+    with_its_own,
+)
 from diagnose.calc.quantity import Unit
 
 
 def _kv_cache(values: Values) -> list[Result]:
     positive(values, "length", "layers", "heads", "head_size", "latent", "element")
+    apart(values, "heads", "latent")
+    with_its_own(values, "rope", "latent")
+    for key in ("weights", "overhead"):
+        with_its_own(values, key, "memory")
     layers, element = given(values, "layers"), given(values, "element")
     if values["latent"] is not None:
-        rope = values["rope"] or 0
-        token = serving.latent_bytes_per_token(layers, values["latent"], rope, element)
+        if values["rope"] is None:
+            raise ValueError("--latent needs --rope as well; say --rope 0 where it has none")
+        token = serving.latent_bytes_per_token(layers, values["latent"], values["rope"], element)
     else:
         heads, size = given(values, "heads"), given(values, "head_size")
         token = serving.kv_bytes_per_token(layers, heads, size, element)

@@ -1,8 +1,24 @@
 """Calculators of how fast training is, and how it scales."""
 
+from collections.abc import Sequence
+
 from diagnose.calc import flops, scaling, training
-from diagnose.calc.calculator import Calculator, Input, Result, Values, given, positive
+from diagnose.calc.calculator import (
+    Calculator,
+    Input,
+    Result,
+    Values,
+    given,
+    positive,
+    with_its_own,
+)
 from diagnose.calc.quantity import Unit
+
+ROUNDING = 1e-9
+"""By how much a computed efficiency may lie above 100 %."""
+
+ATTENTION = ("layers", "hidden", "sequence")
+"""What the operations of attention follow from, all of them together."""
 
 
 def _scaling(values: Values) -> list[Result]:
@@ -18,24 +34,34 @@ def _scaling(values: Values) -> list[Result]:
 def _efficiency(values: Values) -> list[Result]:
     positive(values, "small", "small_rate", "large", "large_rate", "at")
     small, large = given(values, "small"), given(values, "large")
+    if large <= small:
+        raise ValueError(f"--large ({large:g}) must be larger than --small ({small:g})")
     rates = given(values, "small_rate"), given(values, "large_rate")
     found = [
         Result("efficiency", training.efficiency(small, rates[0], large, rates[1]), Unit.SHARE)
     ]
     if values["at"] is not None:
-        if small == large:
-            raise ValueError("--small and --large are the same; a fit needs two sizes")
         runs = [(small, rates[0]), (large, rates[1])]
-        for cost in scaling.COSTS:
-            rate = scaling.predicted(runs, cost, values["at"])
-            share = rate / (rates[0] / small)
-            found.append(Result(f"efficiency expected there, as a {cost}", share, Unit.SHARE))
+        found += [_expected(runs, cost, values["at"]) for cost in scaling.COSTS]
     return found
+
+
+def _expected(runs: Sequence[tuple[float, float]], cost: str, ranks: float) -> Result:
+    """Return the efficiency at a third size, without a value where the fit does not reach it."""
+    name = f"efficiency expected there, as a {cost}"
+    each = scaling.expected_cost(runs, cost, ranks)
+    size, rate = runs[0]
+    if each * rate / size < 1 - ROUNDING:
+        reason = "the fit leaves 0 to 100 % at that size: these two runs say nothing of it"
+        return Result(name, None, Unit.SHARE, reason)
+    return Result(name, size / (each * rate), Unit.SHARE)
 
 
 def _mfu(values: Values) -> list[Result]:
     positive(values, "peak")
-    layers, hidden, sequence = (values[key] or 0 for key in ("layers", "hidden", "sequence"))
+    for key in ATTENTION:
+        with_its_own(values, key, *ATTENTION)
+    layers, hidden, sequence = (values[key] or 0 for key in ATTENTION)
     attended, recompute = given(values, "attended"), given(values, "recompute")
     token = training.flops_per_token(
         given(values, "parameters"), layers, hidden, sequence, attended
@@ -43,7 +69,7 @@ def _mfu(values: Values) -> list[Result]:
     rate, peak = given(values, "tokens_per_second"), given(values, "peak")
     utilisation = flops.mfu(rate, token, peak)
     return [
-        Result("operations for one token", token, Unit.FLOPS),
+        Result("operations for one token", token, Unit.OPERATIONS),
         Result("useful operations on each GPU", token * rate, Unit.FLOPS),
         Result("model FLOPs utilisation", utilisation, Unit.SHARE),
         Result("hardware FLOPs utilisation", flops.hfu(utilisation, recompute), Unit.SHARE),
@@ -52,6 +78,7 @@ def _mfu(values: Values) -> list[Result]:
 
 def _step(values: Values) -> list[Result]:
     positive(values, "hidden", "layers", "step_time", "gpus", "peak")
+    with_its_own(values, "peak", "step_time")
     batch, sequence, layers, hidden = (
         given(values, key) for key in ("batch", "sequence", "layers", "hidden")
     )

@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from diagnose.calc import collectives, flops, operation, serving, training
@@ -18,12 +18,16 @@ class Formula:
 
     Args:
         name: As texts call it.
-        compute: Takes numbers in base units.
+        compute: Takes numbers in base units; raises ``ValueError`` for those that make no sense.
+        above_zero: Values that cannot be zero.
     """
 
-    def __init__(self, name: str, compute: Callable[..., float]) -> None:
+    def __init__(
+        self, name: str, compute: Callable[..., float], above_zero: frozenset[str]
+    ) -> None:
         self._name = name
         self._compute = compute
+        self._above_zero = above_zero
 
     def __call__(self, *values: object, **named: object) -> Number | None:
         """Return the result, None where a value is not known.
@@ -34,15 +38,18 @@ class Formula:
         if (problem := self.problem(len(values), named)) is not None:
             raise ValueError(problem)
         given = {**dict(zip(self._parameters, values, strict=False)), **named}
-        numbers = {name: self._number(name, value) for name, value in given.items()}
-        if None in numbers.values():
+        read = {name: self._number(name, value) for name, value in given.items()}
+        numbers = {name: value for name, value in read.items() if value is not None}
+        if len(numbers) < len(read):
             return None
         try:
+            self._check(numbers)
             found = self._compute(**numbers)
             return found if math.isfinite(found) else None
-        except (ArithmeticError, TypeError, ValueError) as error:
+        except (ArithmeticError, ValueError) as error:
             shown = ", ".join(f"{name}={value:g}" for name, value in numbers.items())
-            raise ValueError(f"{self} has no value for {shown}") from error
+            why = error if isinstance(error, ValueError) else "one is too large"
+            raise ValueError(f"{self} has no value for {shown}: {why}") from error
 
     def __str__(self) -> str:
         return f"calc.{self._name}"
@@ -63,6 +70,20 @@ class Formula:
         shown = ", ".join(f"[{name}]" if self._parameters[name] else name for name in names)
         return f"{self} takes ({shown})"
 
+    def misfit(self, written: Mapping[int | str, object]) -> str | None:
+        """Return which value that a text spells out is no number, None if all are.
+
+        Args:
+            written: By place or by name.
+        """
+        names = list(self._parameters)
+        for key, value in written.items():
+            try:
+                self._number(names[key] if isinstance(key, int) else key, value)
+            except ValueError as error:
+                return str(error)
+        return None
+
     @cached_property
     def _parameters(self) -> dict[str, bool]:
         """The names of its values, and whether each may be left out."""
@@ -78,38 +99,61 @@ class Formula:
             raise ValueError(f"{self}: {name} is a number, not {value!r}")
         return float(value)
 
+    def _check(self, numbers: Mapping[str, float]) -> None:
+        """Hold values to the bounds that ``diagnose calc`` has.
 
-_COMPUTED: dict[str, Callable[..., float]] = {
-    "bubble": training.bubble,
-    "bus_bandwidth": collectives.bus_bandwidth,
-    "checkpoint_size": operation.checkpoint_size,
-    "checkpoint_waste": operation.checkpoint_waste,
-    "communication_ratio": training.communication_ratio,
-    "daly": operation.daly,
-    "efficiency": training.efficiency,
-    "ettr": operation.ettr,
-    "failure_chance": operation.failure_chance,
-    "flops_per_token": training.flops_per_token,
-    "gradient_traffic": training.gradient_traffic,
-    "hfu": flops.hfu,
-    "kv_budget": serving.kv_budget,
-    "kv_bytes_per_token": serving.kv_bytes_per_token,
-    "latent_bytes_per_token": serving.latent_bytes_per_token,
-    "lost_work": operation.lost_work,
-    "mfu": flops.mfu,
-    "micro_batches_for": training.micro_batches_for,
-    "model_states": training.model_states,
-    "mtbf": operation.mtbf,
-    "request_time": serving.request_time,
-    "retry_time": operation.retry_time,
-    "ring_all_reduce": training.ring_all_reduce,
-    "save_overhead": operation.save_overhead,
-    "speed_up": training.speed_up,
-    "step_flops": flops.step_flops,
-    "tensor_traffic": training.tensor_traffic,
-    "token_cost": serving.token_cost,
-    "young": operation.young,
+        Raises:
+            ValueError: One is outside.
+        """
+        for name, value in numbers.items():
+            if name in SHARES and not 0 <= value <= 1:
+                raise ValueError(f"{name} is a share from 0 to 1")
+            if value < 0:
+                raise ValueError(f"{name} is below zero")
+            if value == 0 and name in self._above_zero:
+                raise ValueError(f"{name} must be above zero")
+
+
+SHARES = frozenset({
+    "attended", "rate", "recompute", "serial", "share", "useful", "utilisation",
+})  # fmt: skip
+"""Values from 0 to 1, wherever they appear."""
+
+_COMPUTED: dict[str, tuple[Callable[..., float], str]] = {
+    "bubble": (training.bubble, "stages micro_batches chunks"),
+    "bus_bandwidth": (collectives.bus_bandwidth, "time ranks"),
+    "checkpoint_size": (operation.checkpoint_size, "each"),
+    "checkpoint_waste": (operation.checkpoint_waste, "interval mtbf"),
+    "communication_ratio": (training.communication_ratio, "compute"),
+    "daly": (operation.daly, "save mtbf"),
+    "efficiency": (training.efficiency, "small small_rate large large_rate"),
+    "ettr": (operation.ettr, "interval mtbf"),
+    "failure_chance": (operation.failure_chance, ""),
+    "flops_per_token": (training.flops_per_token, ""),
+    "gradient_traffic": (training.gradient_traffic, "ranks"),
+    "hfu": (flops.hfu, ""),
+    "kv_budget": (serving.kv_budget, ""),
+    "kv_bytes_per_token": (serving.kv_bytes_per_token, "layers heads head_size element"),
+    "latent_bytes_per_token": (serving.latent_bytes_per_token, "layers latent element"),
+    "lost_work": (operation.lost_work, ""),
+    "mfu": (flops.mfu, "peak"),
+    "micro_batches_for": (training.micro_batches_for, "stages share chunks"),
+    "model_states": (training.model_states, "replicas"),
+    "mtbf": (operation.mtbf, "failures nodes"),
+    "request_time": (serving.request_time, "ttft tpot tokens"),
+    "retry_time": (operation.retry_time, ""),
+    "ring_all_reduce": (training.ring_all_reduce, "ranks"),
+    "save_overhead": (operation.save_overhead, "save interval step_time"),
+    "speed_up": (training.speed_up, "ranks"),
+    "step_flops": (flops.step_flops, "layers hidden"),
+    "tensor_traffic": (training.tensor_traffic, "layers ranks"),
+    "token_cost": (serving.token_cost, "tokens_per_second useful"),
+    "young": (operation.young, "save mtbf"),
 }
+"""What computes each, and the values that must be above zero."""
 
-FORMULAS = {name: Formula(name, compute) for name, compute in _COMPUTED.items()}
+FORMULAS = {
+    name: Formula(name, compute, frozenset(above_zero.split()))
+    for name, (compute, above_zero) in _COMPUTED.items()
+}
 """By the name that texts call them by."""

@@ -2,6 +2,8 @@
 
 from math import sqrt
 
+from diagnose.calc.quantity import Unit, show
+
 ACK_TICK = 4.096e-6
 """Seconds; a queue pair waits this times 2**exponent (InfiniBand specification, 9.7.6.1)."""
 
@@ -9,6 +11,11 @@ CHECKPOINT_BYTES = 14
 """Of one parameter: a bf16 weight, its fp32 master copy and two fp32 moments."""
 
 DAY = 86_400.0
+
+NEVER_AHEAD = "such a run never gets ahead; save faster, or at another interval"
+
+MOST_EXPONENT, MOST_RETRIES = 31, 7
+"""What five and three bits hold."""
 
 
 def failure_chance(rate: float, nodes: float) -> float:
@@ -44,8 +51,18 @@ def checkpoint_waste(save: float, interval: float, restart: float, mtbf: float) 
         interval: Seconds between two saves.
         restart: Seconds from a failure to the next step.
         mtbf: Mean seconds between failures of the job.
+
+    Raises:
+        ValueError: Nothing is left of the time, so such a run never gets ahead.
     """
-    return save / interval + (interval / 2 + restart) / mtbf
+    if save >= interval:
+        spans = f"{_time(save)} for an interval of {_time(interval)}"
+        raise ValueError(f"a save takes as long as the interval ({spans}): {NEVER_AHEAD}")
+    waste = save / interval + (interval / 2 + restart) / mtbf
+    if waste >= 1:
+        lost = f"saves and failures take all of the time at an interval of {_time(interval)}"
+        raise ValueError(f"{lost}: {NEVER_AHEAD}")
+    return waste
 
 
 def save_overhead(save: float, interval: float, step_time: float) -> float:
@@ -55,7 +72,13 @@ def save_overhead(save: float, interval: float, step_time: float) -> float:
         save: Seconds that a save blocks training.
         interval: Steps between two saves.
         step_time: Seconds of a step.
+
+    Raises:
+        ValueError: A save takes longer than the steps between two.
     """
+    if save > interval * step_time:
+        spans = f"{_time(save)} after {_time(interval * step_time)} of steps"
+        raise ValueError(f"saves take longer than the training between ({spans}); save less often")
     return save / (interval * step_time)
 
 
@@ -78,7 +101,12 @@ def lost_work(last: float, resumed: float, step_time: float) -> float:
         last: Step that was reached.
         resumed: Step from which training went on.
         step_time: Seconds of a step.
+
+    Raises:
+        ValueError: Training went on behind the last step.
     """
+    if resumed > last:
+        raise ValueError(f"the resumed step {resumed:g} is behind the last {last:g}: none was lost")
     return (last - resumed) * step_time
 
 
@@ -103,5 +131,14 @@ def retry_time(exponent: float, retries: float) -> float:
     Args:
         exponent: ``NCCL_IB_TIMEOUT``.
         retries: ``NCCL_IB_RETRY_CNT``.
+
+    Raises:
+        ValueError: An adapter has no such setting.
     """
+    if exponent > MOST_EXPONENT or retries > MOST_RETRIES:
+        raise ValueError("the timeout goes up to 31 and the retries up to 7: five and three bits")
     return float(ACK_TICK * 2**exponent * retries) if exponent else 0.0
+
+
+def _time(seconds: float) -> str:
+    return show(seconds, Unit.SECONDS)

@@ -6,6 +6,7 @@ In logs allocators print powers of two under either spelling. Here ``GB`` is 10*
 
 import re
 from enum import StrEnum
+from math import isfinite
 
 
 class Unit(StrEnum):
@@ -40,7 +41,7 @@ EXAMPLES = {
     Unit.BYTES: "80GiB or 34GB",
     Unit.RATE: "50GB/s or 400Gb/s",
     Unit.SECONDS: "90s, 5min or 4h",
-    Unit.FLOPS: "989T",
+    Unit.FLOPS: "989TFLOP/s",
     Unit.OPERATIONS: "2.5e18",
 }
 """How each is written, for messages and help."""
@@ -49,6 +50,9 @@ SYMBOLS = {
     Unit.BYTES: "B", Unit.RATE: "B/s", Unit.FLOPS: "FLOP/s", Unit.OPERATIONS: "FLOP",
 }  # fmt: skip
 """What is printed behind a number with a prefix of thousands."""
+
+SLOWEST = 1e9
+"""FLOP/s; a smaller number without a unit is that of a data sheet with its unit left off."""
 
 _QUANTITY = re.compile(r"\s*(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-z%/]*)\s*$")
 
@@ -68,10 +72,14 @@ def parse(text: str, unit: Unit) -> float:
     if found is None or factor is None:
         raise ValueError(f"{text!r} is not a quantity here; write for example {EXAMPLES[unit]}")
     value = float(found[1]) * factor
+    if not isfinite(value):
+        raise ValueError(f"{text!r} is too large to compute with")
     if unit is Unit.SHARE and not 0 <= value <= 1:
         raise ValueError(f"{text!r} is not between 0 and 1 (0% and 100%)")
     if value < 0:
         raise ValueError(f"{text!r} is below zero")
+    if unit is Unit.FLOPS and not found[2] and value < SLOWEST:
+        raise ValueError(f"{text!r} has no unit; write {found[1]}TFLOP/s if that is meant")
     if unit is Unit.COUNT and not value.is_integer():
         raise ValueError(f"{text!r} is not a whole number")
     return value

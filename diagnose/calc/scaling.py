@@ -31,7 +31,7 @@ def fit(runs: Sequence[tuple[float, float]], cost: str) -> tuple[float, float]:
     return level - slope * middle, slope
 
 
-def predicted(runs: Sequence[tuple[float, float]], cost: str, ranks: float) -> float:
-    """Return the throughput of each rank that a fit expects at another size."""
+def expected_cost(runs: Sequence[tuple[float, float]], cost: str, ranks: float) -> float:
+    """Return 1 / throughput of a rank that a fit expects at another size."""
     base, slope = fit(runs, cost)
-    return 1 / (base + slope * COSTS[cost](ranks))
+    return base + slope * COSTS[cost](ranks)

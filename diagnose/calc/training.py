@@ -22,6 +22,8 @@ def ring_all_reduce(size: float, ranks: float) -> float:
     return 2 * (ranks - 1) / ranks * size
 
 
+ZERO_STAGES = range(4)
+
 SHARDED_TRAFFIC = 1.5
 """ZeRO-3 and FSDP gather the weights twice and scatter the gradients once, each of their size; an
 all-reduce is one of both."""
@@ -40,7 +42,11 @@ def gradient_traffic(size: float, ranks: float | None = None, zero: float = 0) -
         size: Bytes of the gradients.
         ranks: Data-parallel ranks; None for many.
         zero: ZeRO stage; 3 (and FSDP) moves weights as well.
+
+    Raises:
+        ValueError: There is no such stage.
     """
+    _check_stage(zero)
     moved = 2 * size if ranks is None else ring_all_reduce(size, ranks)
     return moved * (SHARDED_TRAFFIC if zero >= 3 else 1)
 
@@ -102,7 +108,13 @@ def speed_up(ranks: float, serial: float, overhead: float = 0.0) -> float:
 
 
 def efficiency(small: float, small_rate: float, large: float, large_rate: float) -> float:
-    """Return the throughput per rank of a larger run over that of a smaller one."""
+    """Return the throughput per rank of a larger run over that of a smaller one.
+
+    Raises:
+        ValueError: The larger run is not larger.
+    """
+    if large <= small:
+        raise ValueError(f"the larger run has {large:g} ranks and the smaller {small:g}")
     return (large_rate / large) / (small_rate / small)
 
 
@@ -116,7 +128,11 @@ def state_bytes(
         replicas: Data-parallel ranks, over which ZeRO spreads its share.
         zero: Stage: 1 spreads the optimizer, 2 the gradients as well, 3 the weights as well.
         gradient_bytes: Of one gradient, 2 or 4.
+
+    Raises:
+        ValueError: There is no such stage.
     """
+    _check_stage(zero)
     return {
         "weights": parameters * MODEL_WEIGHT_BYTES / (replicas if zero >= 3 else 1),
         "gradients": parameters * gradient_bytes / (replicas if zero >= 2 else 1),
@@ -151,3 +167,8 @@ def flops_per_token(
         attended: Share of the positions that attention looks at, 1 as Megatron-LM counts.
     """
     return 6 * parameters + 12 * layers * hidden * sequence * attended
+
+
+def _check_stage(zero: float) -> None:
+    if zero not in ZERO_STAGES:
+        raise ValueError(f"zero is a stage from 0 to 3, not {zero:g}")

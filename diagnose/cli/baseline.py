@@ -29,7 +29,7 @@ def baseline() -> None:
     metavar="FILE",
     help="Write the baseline to a file, not to standard output.",
 )
-@click.option("--force", is_flag=True, help="Write it even if the run has a root cause.")
+@click.option("--force", is_flag=True, help="Write it even if the run is not healthy.")
 def new_baseline(paths: tuple[str, ...], output: Path | None, force: bool) -> None:
     """Write a baseline: the medians of a healthy run after warm-up, and its bandwidth tests."""
     from diagnose import api

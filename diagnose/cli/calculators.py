@@ -47,6 +47,26 @@ def _option(one: Input) -> click.Option:
     )
 
 
+def described(calculator: Calculator) -> dict[str, Any]:
+    """Return what a calculator takes and says, as the list of all shows it."""
+    return {
+        "name": calculator.name,
+        "title": calculator.title,
+        "formula": calculator.formula,
+        "inputs": [
+            {
+                "name": one.name,
+                "unit": one.unit.value,
+                "help": one.help,
+                "default": one.default,
+                "required": one.default is None and not one.optional,
+            }
+            for one in calculator.inputs
+        ],
+        "reading": calculator.reading,
+    }
+
+
 def command(calculator: Calculator) -> click.Command:
     """Return the command of a calculator."""
 
@@ -70,9 +90,18 @@ def command(calculator: Calculator) -> click.Command:
 def _as_text(calculator: Calculator, results: list[Result]) -> str:
     width = max(len(result.name) for result in results)
     lines = textwrap.wrap(calculator.formula, columns())
-    lines += [f"  {one.name.ljust(width)}  {show(one.value, one.unit)}" for one in results]
+    lines += [f"  {one.name.ljust(width)}  {_shown(one)}" for one in results]
     lines += textwrap.wrap(calculator.reading, columns())
     return "\n".join(lines) + "\n"
+
+
+def _shown(one: Result) -> str:
+    return f"- ({one.reason})" if one.value is None else show(one.value, one.unit)
+
+
+def _record(one: Result) -> dict[str, str | float | None]:
+    record = {"name": one.name, "value": one.value, "unit": one.unit.value}
+    return record if one.reason is None else {**record, "reason": one.reason}
 
 
 def _as_json(calculator: Calculator, values: dict[str, float | None], results: list[Result]) -> str:
@@ -83,9 +112,7 @@ def _as_json(calculator: Calculator, values: dict[str, float | None], results: l
             one.name: {"value": values[one.key], "unit": one.unit.value}
             for one in calculator.inputs
         },
-        "results": [
-            {"name": one.name, "value": one.value, "unit": one.unit.value} for one in results
-        ],
+        "results": [_record(one) for one in results],
         "reading": calculator.reading,
     }
     return json.dumps(shown, ensure_ascii=False, indent=2) + "\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 from diagnose import shipped
 from diagnose.engine.positions import MistakeFound, YamlText, read_text
-from diagnose.engine.reader import Path, Reader
+from diagnose.engine.reader import Path, Reader, is_number
 from diagnose.engine.schema import Key
 from diagnose.errors import Problem, RuleErrors
 from diagnose.model.baseline import Baseline, Expectation
@@ -42,6 +42,11 @@ RUN_KEYS: Mapping[str, Key] = {
 }
 WAYS = ("metric", "bench", "test")
 """What a row measures: one of them."""
+
+MAY_BE_ZERO = ("share", None)
+"""Units of which a run may measure nothing: shares, and those of a team's own tests."""
+
+NOT_MEASURED = "; leave 'measured' out where nothing was measured"
 
 TESTS_LIMIT = 1000
 """Rows of one file."""
@@ -131,10 +136,11 @@ class _Reading:
         unit = values.get("unit", meaning.get("unit", ""))
         scale = self._scale(unit, meaning.get("unit"), path)
         ok, warning = self._bounds(values, path)
+        may_be_zero = meaning.get("unit") in MAY_BE_ZERO
         better = values.get("better", meaning.get("better", "larger"))
         amounts = {
-            key: self._amount(values[key], (*path, key), zero=key == "measured")
-            for key in ("expected", "measured")
+            key: self._amount(values[key], (*path, key), zero=zero)
+            for key, zero in (("expected", False), ("measured", may_be_zero))
             if values.get(key) is not None
         }
         fields: dict[str, Any] = {
@@ -145,6 +151,10 @@ class _Reading:
             "gpu": reader.text(values["gpu"], (*path, "gpu")) if "gpu" in values else self.gpu,
             "better": reader.choice(better, (*path, "better"), ("larger", "smaller")),
         }
+        gpus, nodes = fields["gpus"], fields["nodes"]
+        if gpus is not None and nodes is not None and gpus < nodes:
+            message = f"'gpus' ({gpus}) is less than 'nodes' ({nodes}); each node has one or more"
+            reader.wrong((*path, "gpus"), message)
         if len(reader.mistakes) > before or way is None:
             return None
         line, _ = self.text.place(path)
@@ -210,16 +220,18 @@ class _Reading:
         if isinstance(data, str) and data.strip().endswith("%"):
             self.reader.wrong(path, f"'{data}' is text; write the share as a number with unit: '%'")
             return None
-        found = self.reader.number(data, path) if not isinstance(data, str) else None
-        if isinstance(data, str):
+        if isinstance(data, str) and not is_number(data):
             self.reader.wrong(
                 path, f"expected a number, found the text '{data}'; put its unit under 'unit'"
             )
+            return None
+        found = self.reader.number(data, path)
         if found is None:
             return None
         if not 0 <= found <= sys.float_info.max or (found == 0 and not zero):
             least = "of at least 0" if zero else "above 0"
-            self.reader.wrong(path, f"expected a number {least}, found {data}")
+            advice = NOT_MEASURED if found == 0 and path[-1] == "measured" else ""
+            self.reader.wrong(path, f"expected a number {least}, found {data}{advice}")
             return None
         return float(found)
 

@@ -18,6 +18,8 @@ Word = TypeVar("Word", bound=str)
 KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 NAME = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"\s*[-+]?\d+(?:\.\d+)?\s*")
+_EXPONENT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")
+"""``1e9`` and ``1.2e3``, which YAML reads as texts for want of a point or a sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class Mistake:
     message: str
     at_key: bool = False
     fatal: bool = True
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number that YAML takes for one only with a point and a sign."""
+    return _EXPONENT.fullmatch(text) is not None
 
 
 def suggestion(word: object, words: Iterable[str]) -> str:
@@ -156,6 +163,8 @@ class Reader:
             if _NUMBER.fullmatch(data):
                 self.wrong(path, f"the number {data.strip()} is given as text; take off the quotes")
                 return None
+            if is_number(data):
+                return float(data)
             amount = quantity(data)
             if amount is not None:
                 return amount

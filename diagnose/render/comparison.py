@@ -7,7 +7,7 @@ from diagnose.model.report import ReportData
 from diagnose.render.blocks import Block, Heading, Item, Table
 from diagnose.render.sentences import translated
 from diagnose.render.words import Language, phrase
-from diagnose.templates import size
+from diagnose.templates import amount
 
 TONES = {"ok": "good", "warning": "unsure", "failure": "bad"}
 
@@ -62,11 +62,3 @@ def _predicted(row: BaselineRow, lang: Language) -> str:
         product = " x ".join(f"{factor:.2f}" for factor in row.factors)
         value = phrase(lang, "product", factors=product, value=value)
     return phrase(lang, "row-predicted", name=row.name, because=names, value=value)
-
-
-def amount(value: float, unit: str) -> str:
-    """Return a number with its unit, as a table shows it."""
-    if unit == "bytes":
-        return size(value)
-    shown = f"{value:,.0f}" if 1000 <= value < 1e15 else f"{value:.4g}"
-    return shown if unit in ("", "share") else f"{shown} {unit}"

@@ -134,7 +134,7 @@ def test_a_third_size_is_expected_from_the_fit_of_two():
         ("lost-work --last-step 5 --resumed-step 9 --step-time 1s", "--resumed-step is behind"),
         ("mtbf", "--nodes is missing"),
         ("mtbf --failures 3", "--span is missing"),
-        ("efficiency --small 8 --small-rate 1 --large 8 --large-rate 1 --at 9", "two sizes"),
+        ("efficiency --small 8 --small-rate 1 --large 8 --large-rate 1", "(8) must be larger than"),
         ("checkpoint --save 1s --mtbf 4h --steps 100", "--step-time is missing"),
         ("tensor-traffic --layers 2 --sequence 8 --hidden 8 --ranks 0", "--ranks must be above"),
         ("straggler --step-time 1s --ideal-time 0", "--ideal-time must be above zero"),
@@ -149,3 +149,116 @@ def test_what_is_missing_is_named(line, said):
     ran = CliRunner().invoke(main, ["calc", *line.split()])
     assert ran.exit_code == 2
     assert said in ran.output
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bandwidth --size 1e400 --time 10ms --ranks 8",
+        "failure --rate 1e-3 --nodes 1e400",
+        "mfu --tokens-per-second 1e400 --parameters 7B --peak 989T",
+        "memory --parameters 1e308T",
+        "recompute --step-time 1e308d",
+        "bubble --stages 1e308 --micro-batches 1 --at-most 1e-300",
+        "token-cost --price 1e308 --gpus 8 --tokens-per-second 1",
+    ],
+)
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_what_is_not_finite_is_said_and_never_shown(line, style):
+    ran = CliRunner().invoke(main, ["calc", *line.split(), "--format", style])
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert "too large" in ran.stderr
+
+
+AHEAD = "never gets ahead"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        # values that cannot be meant
+        ("mfu --tokens-per-second 9 --parameters 7B --peak 989", "write 989TFLOP/s"),
+        ("flops --batch 1 --sequence 8 --layers 1 --hidden 8 --step-time 1s --peak 312", "312TF"),
+        ("efficiency --small 8 --small-rate 9 --large 4 --large-rate 9", "(4) must be larger"),
+        # a run that never gets ahead
+        ("checkpoint --save 10min --mtbf 4h --interval 10min", AHEAD),
+        ("checkpoint --save 1min --mtbf 4h --interval 10h", "the best one is 21.2 min"),
+        ("checkpoint --save 10h --mtbf 4h", AHEAD),
+        ("checkpoint --save 1s --mtbf 4h --restart 5h", AHEAD),
+        ("checkpoint --save 60s --mtbf 4h --steps 5 --step-time 6s", "save less often"),
+        ("goodput --mtbf 4h --save 10min --interval 10min", AHEAD),
+        ("goodput --mtbf 1h --save 60s --interval 3h", AHEAD),
+        # values that contradict each other
+        ("kv-cache --layers 61 --heads 4 --latent 512 --rope 64", "--heads cannot be given with --la"),
+        ("checkpoint --save 1s --mtbf 4h --interval 1h --steps 9 --step-time 9s", "--steps cannot be"),
+        ("checkpoint --save 1s --mtbf 4h --interval 1h --step-time 9s", "with --interval"),
+        ("checkpoint --save 1s --mtbf 4h --parameters 7B --bandwidth 2GB/s", "--parameters and --ba"),
+        ("comm-ratio --comm-time 1s --parameters 7B --compute-time 3s", "--comm-time cannot be"),
+        ("mtbf --nodes 9 --failures 3 --span 9d", "--nodes cannot be given with --failures"),
+        # values that nothing uses
+        ("kv-cache --layers 61 --latent 512", "say --rope 0"),
+        ("kv-cache --layers 61 --heads 4 --rope 64", "--rope needs --latent"),
+        ("kv-cache --layers 61 --heads 4 --weights 99GB", "--weights needs --memory"),
+        ("kv-cache --layers 61 --heads 4 --overhead 9GB", "--overhead needs --memory"),
+        ("checkpoint --save 1s --mtbf 4h --step-time 9s", "--step-time needs --steps"),
+        ("checkpoint --save 1s --mtbf 4h --bandwidth 9GB/s", "--bandwidth needs --parameters"),
+        ("comm-ratio --comm-time 1s --compute-time 3s --ranks 8", "--ranks needs --parameters"),
+        ("mtbf --nodes 9 --span 9d", "--span needs --failures"),
+        ("goodput --productive 1h --wall 2h --interval 9min", "--interval needs --mtbf"),
+        ("goodput --mtbf 8h --interval 1h --wall 2h", "--wall needs --productive"),
+        ("flops --batch 1 --sequence 8 --layers 1 --hidden 8 --peak 1T", "--peak needs --step-time"),
+        ("mfu --tokens-per-second 9 --parameters 7B --peak 1T --layers 32",
+         "--layers needs --hidden and --sequence"),
+        ("mfu --tokens-per-second 9 --parameters 7B --peak 1T --hidden 32 --sequence 64",
+         "--hidden needs --layers"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(line, said):
+    ran = CliRunner().invoke(main, ["calc", *line.split()], terminal_width=200)
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert said in ran.stderr
+
+
+def test_a_size_that_a_fit_does_not_reach_has_no_value_but_a_reason():
+    line = "efficiency --small 8 --small-rate 800 --large 16 --large-rate 2400 --at 512"
+    ran = CliRunner().invoke(main, ["calc", *line.split(), "--format", "json"])
+    measured, *expected = json.loads(ran.stdout)["results"]
+    assert measured["value"] == pytest.approx(1.5)
+    assert [one["value"] for one in expected] == [None, None]
+    assert "0 to 100 %" in expected[0]["reason"]
+    assert "- (the fit leaves" in CliRunner().invoke(main, ["calc", *line.split()]).stdout
+
+
+def test_even_scaling_is_expected_to_go_on():
+    line = "efficiency --small 3 --small-rate 0.3 --large 7 --large-rate 0.7 --at 512"
+    assert results(line)["efficiency expected there, as a ring"] == pytest.approx(1)
+
+
+def test_operations_of_a_token_are_no_rate():
+    line = "mfu --tokens-per-second 400 --parameters 175B --peak 989TFLOP/s"
+    ran = CliRunner().invoke(main, ["calc", *line.split(), "--format", "json"])
+    units = {one["name"]: one["unit"] for one in json.loads(ran.stdout)["results"]}
+    assert units["operations for one token"] == "FLOP"
+    assert units["useful operations on each GPU"] == "FLOP/s"
+
+
+def test_the_list_of_calculators_is_there_as_json():
+    found = json.loads(CliRunner().invoke(main, ["calc", "--format", "json"]).stdout)
+    assert [one["name"] for one in found] == sorted(CALCULATORS)
+    [bubble] = [one for one in found if one["name"] == "bubble"]
+    assert bubble["inputs"][0] == {
+        "name": "stages", "unit": "count", "help": "pipeline stages p", "default": None,
+        "required": True,
+    }  # fmt: skip
+
+
+def test_the_list_of_calculators_as_text():
+    ran = CliRunner().invoke(main, ["calc", "--format", "text"])
+    assert (ran.exit_code, len(ran.stdout.splitlines())) == (0, len(CALCULATORS))
+    bare = CliRunner().invoke(main, ["calc"])
+    assert "Commands:\n  bandwidth " in bare.output
+
+
+def test_a_format_before_the_name_counts_as_well():
+    words = ["calc", "--format", "json", "bubble", "--stages", "8", "--micro-batches", "16"]
+    assert json.loads(CliRunner().invoke(main, words).stdout)["calculator"] == "bubble"

@@ -54,3 +54,21 @@ def test_what_is_no_quantity(text, unit):
 )
 def test_what_people_read(value, unit, text):
     assert show(value, unit) == text
+
+
+@pytest.mark.parametrize("text", ["1e400", "1e308T"])
+def test_what_is_too_large_to_compute_with(text):
+    with pytest.raises(ValueError, match="too large"):
+        parse(text, Unit.COUNT)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("989e12", 989e12), ("5M", 5e6), ("989TFLOP/s", 989e12)]
+)
+def test_a_peak_is_a_large_number_or_has_a_unit(text, value):
+    assert parse(text, Unit.FLOPS) == pytest.approx(value)
+
+
+def test_a_peak_without_its_unit_is_refused():
+    with pytest.raises(ValueError, match="write 989TFLOP/s if that is meant"):
+        parse("989", Unit.FLOPS)

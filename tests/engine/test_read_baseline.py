@@ -79,6 +79,12 @@ def test_a_size_is_given_as_people_write_it():
         ("{name: a, metric: mfu, expected: true}", "2:38", "found 'true'"),
         (f"{{name: a, metric: mfu, expected: 1{'0' * 400}}}", "2:38", "a number above 0"),
         ("{name: a, metric: mfu, expected: 1, measured: -2}", "2:51", "of at least 0, found -2"),
+        ("{name: a, metric: step_time, expected: 1, measured: 0}", "2:57", "above 0, found 0; leave"),
+        ("{name: a, metric: memory_peak, expected: 1, measured: 0.0}", "2:59", "above 0, found 0"),
+        ("{name: a, metric: tflops, expected: 1, measured: 0}", "2:54", "above 0, found 0"),
+        ("{name: a, bench: all_reduce, expected: 1, measured: 0}", "2:57", "above 0, found 0"),
+        ("{name: a, metric: mfu, expected: 1e999}", "2:38", "above 0, found 1e999"),
+        ("{name: a, metric: mfu, expected: 1, gpus: 2, nodes: 4}", "2:47", "'gpus' (2) is less"),
         ("{name: a, metric: mfu, expected: 1, gpus: 0}", "2:47", "at least 1"),
         ("{name: a, metric: mfu, expected: 1, gpus: .inf}", "2:47", "at least 1"),
         ("{name: a, metric: mfu, expected: 1, gpus: 1.5}", "2:47", "whole number"),
@@ -163,3 +169,18 @@ def test_a_file_that_is_no_text(tmp_path, data, said):
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(RuleErrors, match="cannot be read"):
         read_baseline(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("written", "number"), [("1e9", 1e9), ("1.2e3", 1200.0), ("2E-3", 0.002), ("1.e+3", 1000.0)]
+)
+def test_a_number_with_an_exponent_needs_no_point_and_no_sign(written, number):
+    row = f"{{name: a, test: t, expected: {written}, measured: {written}, gpus: 1e1}}"
+    [test] = read(f"tests:\n  - {row}\n").tests
+    assert (test.expected, test.measured, test.gpus) == (number, number, 10)
+
+
+@pytest.mark.parametrize("way", ["metric: mfu", "metric: data_share", "test: any"])
+def test_a_share_and_a_test_of_a_team_may_measure_nothing(way):
+    [test] = read(f"tests:\n  - {{name: a, {way}, expected: 0.4, measured: 0}}\n").tests
+    assert test.measured == 0

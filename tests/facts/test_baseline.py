@@ -262,13 +262,12 @@ def test_links_inside_a_node_bound_the_bandwidth_across_nodes():
 
 
 def test_nothing_at_all_is_a_failure_too():
-    text = MISSION.replace("980", "0").replace("380", "0").replace("11}", "0}")
-    steps = "  - {name: steps, metric: step_time, gpus: 8, expected: 2, measured: 4}\n"
-    table, _ = compared(text + steps)
-    assert [one.ratio for one in table.rows[:3]] == [0.0, 0.0, 0.0]
-    assert {one.verdict for one in table.rows} == {"failure"}
-    free = "{name: steps, metric: step_time, gpus: 8, expected: 2, measured: 0}"
-    assert (row(free).verdict, row(free).ratio) == ("ok", None)
+    share = row("{name: use, metric: mfu, gpus: 8, expected: 0.4, measured: 0}")
+    assert (share.verdict, share.ratio) == ("failure", 0.0)
+    rate = row("{name: read rate, test: fio, unit: GB/s, expected: 20, measured: 0}")
+    assert (rate.verdict, rate.ratio) == ("failure", 0.0)
+    free = row("{name: errors, test: count them, better: smaller, expected: 2, measured: 0}")
+    assert (free.verdict, free.ratio) == ("ok", None)
 
 
 def test_rows_that_were_not_measured_are_no_evidence():
@@ -301,3 +300,9 @@ def test_ratio_to_baseline_needs_a_row_that_speaks_of_this_run():
     assert ratio(STEP, world(16), steps) is None
     assert ratio(STEP, world(8), points("loss", [2.5] * 60), metric="loss") is None
     assert evaluate(build(reading(steps)), "step_time", stat="ratio_to_baseline") is None
+
+
+@pytest.mark.parametrize("gpu", ["A10", "H10", "GH100", "H100 PCIe"])
+def test_a_row_for_a_gpu_with_a_name_alike_is_not_compared(gpu):
+    test = f"{{name: n, bench: all_reduce, gpus: 8, nodes: 1, gpu: {gpu}, expected: 24}}"
+    assert row(test, bandwidth(480.0, gpu_model="NVIDIA H100 NVL")).verdict == "not-comparable"

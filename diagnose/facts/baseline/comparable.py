@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from diagnose.facts.baseline.gpu_names import same_model
 from diagnose.facts.baseline.known import table
 from diagnose.facts.case import Case
 from diagnose.model.baseline import Baseline, Expectation
@@ -37,14 +38,6 @@ def _models(case: Case) -> Iterator[str]:
         for event in case.named(name):
             if isinstance(model := event.fields.get(field), str):
                 yield model
-
-
-def same_model(wanted: str | None, found: str | None) -> bool:
-    """Return whether ``H100`` may be ``NVIDIA H100 80GB HBM3``; what is unknown may."""
-    if wanted is None or found is None:
-        return True
-    words = "".join(found.lower().split())
-    return "".join(wanted.lower().split()).removeprefix("nvidia") in words
 
 
 def other_gpus(test: Expectation, case: Case) -> str | None:

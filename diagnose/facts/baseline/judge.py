@@ -21,7 +21,7 @@ from diagnose.facts.baseline.question import question
 from diagnose.facts.case import Case
 from diagnose.model.baseline import Baseline, BaselineRow, BaselineTable, Comparison, Expectation
 from diagnose.model.event import Event, Nature, Value
-from diagnose.templates import size
+from diagnose.templates import amount, size
 
 LONGEST = 1e15
 """From here on numbers are shown with an exponent."""
@@ -147,8 +147,8 @@ def _event(row: BaselineRow, found: Measured, *, healthy: bool, attempt: int) ->
         "because": list(row.because),
         "covered": row.covered or 0.0,
     }
-    unit = f" {row.unit}" if row.unit else ""
-    text = f"{row.name}: {row.measured:g}{unit} measured, {row.expected:g}{unit} expected"
+    measured, expected = amount(row.measured, row.unit), amount(row.expected, row.unit)
+    text = f"{row.name}: {measured} measured, {expected} expected"
     return Event(
         name=EVENTS[0], nature=Nature.MEASUREMENT, file=found.file, line=found.line,
         end_line=found.line, text=text, fields=fields, attempt=attempt,

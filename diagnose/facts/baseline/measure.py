@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from diagnose.facts.baseline.comparable import other_gpus, other_work, same_model, shape_of
+from diagnose.facts.baseline.comparable import other_gpus, other_work, shape_of
+from diagnose.facts.baseline.gpu_names import same_model
 from diagnose.facts.baseline.known import EFFICIENCY, table
 from diagnose.facts.case import Case
 from diagnose.facts.series import evaluate

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from diagnose.facts.baseline.comparable import same_model
+from diagnose.facts.baseline.gpu_names import same_model
 from diagnose.facts.baseline.known import kind_of, table
 from diagnose.model.baseline import Expectation
 
