@@ -31,5 +31,5 @@ def derive(
     if pace is not None:
         found = find_segments(pace.seconds)
         yield from levels.changes(reading, pace, found, by_file)
-        yield from stalls.stalls(reading, pace, by_file)
+        yield from stalls.stalls(reading, pace, found, by_file)
         yield from waves.waves(reading, pace, found, by_file)

@@ -1,12 +1,14 @@
 """Steps that take far longer than those around them, and pauses between steps.
 
-A step is judged against the median of its own stretch and of the two beside it, the highest of
-them, so that the steps behind a rise of the level are not slow ones.
+A step is judged against the level of the run where it stands, or the median of its own stretch and of
+the two beside it, the highest of them, so that the steps behind a rise of the level are not slow ones.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from diagnose.facts.pace.segments import Segment
 from diagnose.facts.pace.stamps import are_whole
 from diagnose.facts.pace.steps import Pace
 from diagnose.facts.statistics import NOISE_FLOOR, SIGMA
@@ -43,9 +45,15 @@ class Slow:
     pause: float = 0.0
 
 
-def slow_steps(pace: Pace) -> list[Slow]:
-    """Return the slow steps of a job in order."""
-    levels = _levels(pace.seconds)
+def slow_steps(pace: Pace, found: Sequence[Segment]) -> list[Slow]:
+    """Return the slow steps of a job in order.
+
+    Args:
+        pace: Of the job.
+        found: Its stretches of one level.
+    """
+    own = [one.level for one in found for _ in range(one.start, one.end)]
+    levels = [max(pair) for pair in zip(own, _levels(pace.seconds), strict=True)]
     apart = [value - level for value, level in zip(pace.seconds, levels, strict=True)]
     usual = median(pace.seconds)
     scatter = max(SIGMA * median(map(abs, apart)), NOISE_FLOOR * usual)

@@ -24,6 +24,7 @@ from diagnose.facts.pace import recurrence
 from diagnose.facts.pace.events import job_event
 from diagnose.facts.pace.places import Places, places, workers
 from diagnose.facts.pace.recurrence import Axis, Fit
+from diagnose.facts.pace.segments import Segment
 from diagnose.facts.pace.slow_steps import Slow, slow_steps
 from diagnose.facts.pace.steps import Pace
 from diagnose.facts.pace.unnamed import unnamed
@@ -39,15 +40,18 @@ ORDER = ("accumulation", "evaluation", "save", "epoch", "garbage collection", "l
 FEWEST_IRREGULAR = 4
 
 
-def stalls(reading: Reading, pace: Pace, by_file: dict[str, Clock]) -> Iterator[Event]:
+def stalls(
+    reading: Reading, pace: Pace, levels: Sequence[Segment], by_file: dict[str, Clock]
+) -> Iterator[Event]:
     """Yield the stalls of a job.
 
     Args:
         reading: The input.
         pace: Of the job.
+        levels: Its stretches of one level.
         by_file: What the stamps of each file are measured against.
     """
-    slow = slow_steps(pace)
+    slow = slow_steps(pace, levels)
     if len(slow) < recurrence.FEWEST_HITS:
         return
     span = median(pace.spans)
