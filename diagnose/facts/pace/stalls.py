@@ -8,7 +8,7 @@
     logs show it happening or an argument announces it. ``period`` is their distance in steps,
     ``period_s`` in seconds, ``phase`` the step of the first; ``hits``, ``places``, ``precision``,
     ``recall`` and ``p`` as in ``recurrence``. ``excess`` are the seconds a stall takes beyond the
-    usual step (the median), ``total`` of all, ``share`` their part of the wall time, ``paused`` the
+    usual step (the median), ``steps`` how many usual steps that is, ``total`` of all, ``share`` their part of the wall time, ``paused`` the
     part of the seconds that lies between the stamps of lines and in no step time.
 ``train.irregular_stalls``
     Slow steps that fit none of these: their ``count``, ``total`` seconds and ``share``; ``late`` is
@@ -113,6 +113,7 @@ def _fields(
         "recall": found.recall,
         "p": found.chance,
         "excess": excess if pace.timed else None,
+        "steps": excess / median(pace.seconds),
         "total": total if pace.timed else None,
         "share": total / pace.wall_time,
         "paused": _paused(pace, found.slow),

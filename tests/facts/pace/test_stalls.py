@@ -43,6 +43,7 @@ def test_a_stall_at_every_save(series):
     (stall,) = found(series, argument("save_interval", 50))
     assert (stall["matches"], stall["period"], stall["hits"]) == ("save", 50, 6)
     assert stall["excess"] == pytest.approx(20, abs=0.5)
+    assert stall["steps"] == pytest.approx(20 / 6.2, abs=0.1)
     assert stall["total"] == pytest.approx(120, abs=3)
     assert stall["share"] == pytest.approx(120 / (300 * 6.2 + 120), abs=0.005)
     assert (stall["precision"], stall["recall"], stall["shown"]) == (1, 1, False)
