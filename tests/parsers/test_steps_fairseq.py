@@ -31,7 +31,13 @@ def test_the_mean_of_an_epoch_is_no_loss_of_a_step():
 
 def test_what_the_wall_clock_counts_beyond_the_steps_is_waiting():
     line = INNER + "epoch 001: {} / 3251 loss=7.4, num_updates={}, train_wall={}, wall={}\n"
-    rows = ((100, 100, 1000), (105, 105, 1010), (150, 140, 1050), (200, 180, 1100), (250, 220, 1150))
+    rows = (
+        (100, 100, 1000),
+        (105, 105, 1010),
+        (150, 140, 1050),
+        (200, 180, 1100),
+        (250, 220, 1150),
+    )
     lines = [line.format(n, n, train, wall) for n, train, wall in rows]
     waits = [record.values.get("data_time") for record in measured(dialect, "".join(lines))]
     assert waits == [None, None, None, pytest.approx(0.2), pytest.approx(0.2)]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
-from diagnose.facts.pace import data_shares, data_waits, levels, stalls, waves
+from diagnose.facts.pace import data_shares, data_waits, levels, save_times, stalls, waves
 from diagnose.facts.pace.joining import pace_of
 from diagnose.facts.pace.segments import find_segments
 from diagnose.model.event import Clock, Event
@@ -27,6 +27,7 @@ def derive(
     reading.points.extend(data_shares.data_shares(reading.points))
     yield from data_waits.stalls(reading.points, by_file)
     yield from data_waits.epoch_starts(reading.points, by_file)
+    yield from save_times.saves(reading, by_file)
     pace = pace_of(reading.points, attempts)
     if pace is not None:
         found = find_segments(pace.seconds)

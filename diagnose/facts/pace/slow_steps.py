@@ -1,7 +1,8 @@
 """Steps that take far longer than those around them, and pauses between steps.
 
-A step is judged against the level of the run where it stands, or the median of its own stretch and of
-the two beside it, the highest of them, so that the steps behind a rise of the level are not slow ones.
+A step is judged against the level of the run where it stands, or the median of its own stretch and
+of the two beside it, the highest of them, so that the steps behind a rise of the level are not slow
+ones.
 """
 
 from collections.abc import Sequence

@@ -8,8 +8,10 @@
     logs show it happening or an argument announces it. ``period`` is their distance in steps,
     ``period_s`` in seconds, ``phase`` the step of the first; ``hits``, ``places``, ``precision``,
     ``recall`` and ``p`` as in ``recurrence``. ``excess`` are the seconds a stall takes beyond the
-    usual step (the median), ``steps`` how many usual steps that is, ``total`` of all, ``share`` their part of the wall time, ``paused`` the
-    part of the seconds that lies between the stamps of lines and in no step time.
+    usual step (the median), ``steps`` how many usual steps that is, ``total`` of all, ``share``
+    their part of the wall time, ``paused`` the part of the seconds that lies between the stamps of
+    lines and in no step time, ``data_part`` the part that went into waiting for data, where that is
+    printed.
 ``train.irregular_stalls``
     Slow steps that fit none of these: their ``count``, ``total`` seconds and ``share``; ``late`` is
     the share of them in the second half of the run, ``p`` the chance of that many there.
