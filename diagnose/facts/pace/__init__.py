@@ -28,7 +28,8 @@ def derive(
     yield from data_waits.stalls(reading.points, by_file)
     yield from data_waits.epoch_starts(reading.points, by_file)
     yield from save_times.saves(reading, by_file)
-    pace = pace_of(reading.points, attempts)
+    single = {event.file for event in reading.events if event.name == "train.single_step_times"}
+    pace = pace_of(reading.points, attempts, single)
     if pace is not None:
         found = find_segments(pace.seconds)
         yield from levels.changes(reading, pace, found, by_file)

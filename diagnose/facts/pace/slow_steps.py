@@ -63,8 +63,9 @@ def slow_steps(pace: Pace, found: Sequence[Segment]) -> list[Slow]:
     coarse = COARSE if are_whole(pace.times) else 0.0
     found = []
     rows = zip(apart, levels, pace.spans, pace.gaps, strict=True)
-    for place, (above, level, span, gap) in enumerate(rows):
+    for place, (above, level, covered, gap) in enumerate(rows):
         excess = pause = 0.0
+        span = 1.0 if pace.is_single else covered
         if above > SCORE * scatter:
             is_slow = above > (FLOOR - 1) * level if span <= 1 else above * span > least
             excess = above * span if is_slow else 0.0

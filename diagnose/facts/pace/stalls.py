@@ -23,6 +23,7 @@ from itertools import pairwise
 from statistics import median
 
 from diagnose.facts.pace import recurrence
+from diagnose.facts.pace.beside import beside
 from diagnose.facts.pace.events import job_event
 from diagnose.facts.pace.places import Places, places, workers
 from diagnose.facts.pace.recurrence import Axis, Fit
@@ -59,18 +60,25 @@ def stalls(
     span = median(pace.spans)
     axis = Axis(slow, pace.steps, span, span if span <= 1 else 0.0)
     known = places(reading, pace)
+    waits = beside(pace, reading.points, "data_time")
     taken: frozenset[int] = frozenset()
     while (chosen := _best(axis, known, taken)) is not None:
         kind, found = chosen
         taken |= {one.place for one in found.slow}
         alone = _alone(axis, found, [one for one in known if one.shown and one is not kind])
-        fields = _fields(pace, found, alone, kind.kind, kind.distance) | {"shown": kind.shown}
+        fields = _fields(pace, found, alone, kind.kind, kind.distance) | {
+            "shown": kind.shown,
+            "data_part": _data_part(pace, found.slow, waits),
+        }
         yield job_event(pace, found.slow[0].place, EVENTS[0], fields, by_file)
     other = unnamed(axis, pace, taken, known, workers(reading))
     rest = [one for one in slow if one.place not in taken]
     if other is not None:
         found = other.fit
-        fields = _fields(pace, found, found.slow, other.kind, other.distance) | {"shown": False}
+        fields = _fields(pace, found, found.slow, other.kind, other.distance) | {
+            "shown": False,
+            "data_part": _data_part(pace, found.slow, waits),
+        }
         yield job_event(pace, found.slow[0].place, EVENTS[0], fields, by_file)
     elif len(rest) >= FEWEST_IRREGULAR:
         yield job_event(pace, rest[-1].place, EVENTS[1], _irregular(pace, rest), by_file)
@@ -121,6 +129,17 @@ def _fields(
         "paused": _paused(pace, found.slow),
         "step_time": median(pace.seconds) if pace.timed else None,
     }
+
+
+def _data_part(pace: Pace, slow: list[Slow], waits: Sequence[float]) -> float | None:
+    """Return which part of what the steps took beyond the usual ones went into waiting for data."""
+    known = [one for one in waits if math.isfinite(one)]
+    here = [one.place for one in slow if math.isfinite(waits[one.place])]
+    usual = median(pace.seconds)
+    whole = sum(pace.seconds[place] - usual for place in here)
+    if whole <= 0:
+        return None
+    return sum(waits[place] - median(known) for place in here) / whole
 
 
 def _paused(pace: Pace, slow: list[Slow]) -> float:
