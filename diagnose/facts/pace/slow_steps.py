@@ -46,14 +46,14 @@ class Slow:
     pause: float = 0.0
 
 
-def slow_steps(pace: Pace, found: Sequence[Segment]) -> list[Slow]:
+def slow_steps(pace: Pace, segments: Sequence[Segment]) -> list[Slow]:
     """Return the slow steps of a job in order.
 
     Args:
         pace: Of the job.
-        found: Its stretches of one level.
+        segments: Its stretches of one level.
     """
-    own = [one.level for one in found for _ in range(one.start, one.end)]
+    own = [one.level for one in segments for _ in range(one.start, one.end)]
     levels = [max(pair) for pair in zip(own, _levels(pace.seconds), strict=True)]
     apart = [value - level for value, level in zip(pace.seconds, levels, strict=True)]
     usual = median(pace.seconds)
