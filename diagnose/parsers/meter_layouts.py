@@ -19,11 +19,14 @@ class Meter:
             one group a metric, named like it.
         memory_unit: Bytes of one unit of ``memory_peak``.
         first_epoch: Number of the first epoch.
+        is_mean: Whether the times are means over the steps since the line before, not those of the
+            last step alone.
     """
 
     regex: LazyPattern[bytes]
     memory_unit: int = 1 << 20
     first_epoch: int = 0
+    is_mean: bool = False
 
 
 METERS = (
@@ -37,7 +40,7 @@ METERS = (
         rb"Epoch: \[(?P<ep>\d+)\]\s+\[ *(?P<it>\d+)/(?P<n>\d+)\]\s+eta: [^\n\r]*?"
         rb"(?:\blr: (?P<learning_rate>[\d.eE+-]+)[^\n\r]*?)?(?:\bloss: (?P<loss>[-+\w.]+)[^\n\r]*?)?"
         rb"\btime: (?P<step_time>[\d.]+)\s+data: (?P<data_time>[\d.]+)(?:\s+max mem: (?P<memory_peak>\d+))?"
-    )),
+    ), is_mean=True),
     # huggingface/pytorch-image-models train.py
     Meter(LazyPattern(
         rb"Train: (?P<ep>\d+) \[ *(?P<it>\d+)/(?P<n>\d+) \( *\d+%\)\]\s+Loss: *(?P<loss>[-+\w.]+)[^\n\r]*?"
@@ -55,12 +58,12 @@ METERS = (
         rb"Epoch\(train\)\s*\[ *(?P<ep>\d+)\]\[ *(?P<it>\d+)/(?P<n>\d+)\][^\n\r]*?(?:\blr: (?P<learning_rate>[\d.eE+-]+))?"
         rb"[^\n\r]*?\btime: (?P<step_time>[\d.]+)\s+data_time: (?P<data_time>[\d.]+)(?:\s+memory: (?P<memory_peak>\d+))?"
         rb"(?:\s+grad_norm: (?P<grad_norm>[-+\w.]+))?(?:\s+loss: (?P<loss>[-+\w.]+))?"
-    ), first_epoch=1),
+    ), first_epoch=1, is_mean=True),
     # mmengine, iteration-based
     Meter(LazyPattern(
         rb"Iter\(train\)\s*\[ *(?P<it>\d+)/\d+\][^\n\r]*?\btime: (?P<step_time>[\d.]+)\s+data_time: (?P<data_time>[\d.]+)"
         rb"(?:\s+memory: (?P<memory_peak>\d+))?(?:\s+grad_norm: (?P<grad_norm>[-+\w.]+))?(?:\s+loss: (?P<loss>[-+\w.]+))?"
-    )),
+    ), is_mean=True),
     # pjreddie/darknet examples/detector.c; "-nan" beside "count: 0" in its Region lines is normal
     Meter(LazyPattern(
         rb"^ *(?P<it>\d+): (?P<loss>[-+\w.]+), [-+\w.]+ avg(?: loss)?, (?P<learning_rate>[\d.]+) rate, "

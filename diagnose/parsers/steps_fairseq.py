@@ -4,7 +4,8 @@ Formats ``json`` and ``simple``; the logger's name is the tag, which releases be
 progress lines show means since the epoch began, of which only what hardly changes is read. ``train`` is the mean over an epoch, read
 only where no interval lines (``train_inner``) stand beside it. ``ups`` are updates a second.
 ``train_wall`` counts the seconds in training steps, ``wall`` all of them since the start, so what lies
-between two lines beyond the steps is ``data_time``: waiting for data, and saves.
+between two lines beyond the steps is ``data_time``, unless a validation or a save lies there too. Not
+every log has lines of those, so of two neighbouring intervals the shorter wait counts.
 
 *Empty*: no interval was completed. *Cut off*: a record in JSON without its end is not read.
 """
@@ -19,7 +20,10 @@ from diagnose.parsers.base import BlockText, BulkParser
 from diagnose.parsers.metric_names import metrics, number, step_of, with_nan_events
 from diagnose.parsers.step_clock import LEAST_SPAN
 
-LINE = LazyPattern(rb"\| (train_inner|train|valid) \| ([^\n\r]*)")
+LINE = LazyPattern(
+    rb"\| (train_inner|train|valid) \| ([^\n\r]*)|[Bb]egin validation on |[Ss]aved? checkpoint "
+)
+"""Without a tag: of a validation or a save, for which the steps wait."""
 OLD = LazyPattern(
     rb"^\| epoch (\d+)(?::? +(\d+) / (\d+) ([^\n\r]*)| \|( valid on '[^'\n]*' subset \|)? ([^\n\r]*))",
     re.MULTILINE,
@@ -60,13 +64,18 @@ def _measure_old(block: BlockText) -> Iterator[Measurement]:
 def _measure(block: BlockText) -> Iterator[Measurement]:
     has_intervals = b"| train_inner |" in block.data
     before: Columns | None = None
+    last: float | None = None
     for found in LINE.finditer(block.data):
+        if found[1] is None:
+            before = last = None
+            continue
         tag, columns = found[1].decode(), _columns(found[2].decode("utf-8", "replace"))
         columns = {name.removeprefix(f"{tag}_"): value for name, value in columns.items()}
         step = step_of(columns)
         if step is None or (tag == "train" and has_intervals):
             continue
         if tag == "valid":
+            before = last = None
             loss = number(columns.get("loss"))
             values = {} if loss is None else {"validation_loss": loss}
         else:
@@ -75,7 +84,9 @@ def _measure(block: BlockText) -> Iterator[Measurement]:
                 values["step_time"] = 1 / rate
             if "wall" in columns:
                 before, waited = _outside_steps(before, columns)
-                values |= waited
+                if waited is not None and last is not None:
+                    values["data_time"] = min(last, waited)
+                last = last if waited is None else waited
         if values:
             yield Measurement(block.line_at(found.start()), step, values)
 
@@ -90,16 +101,16 @@ def _columns(text: str) -> Columns:
     return columns if isinstance(columns, dict) else {}
 
 
-def _outside_steps(before: Columns | None, now: Columns) -> tuple[Columns, dict[str, float]]:
+def _outside_steps(before: Columns | None, now: Columns) -> tuple[Columns, float | None]:
     """Return the record to compare the next one with, and the time outside of steps for each."""
     names = ("wall", "train_wall", "num_updates")
     spans = [(number(now.get(n)) or 0.0) - (number((before or {}).get(n)) or 0.0) for n in names]
     if before is None or min(spans) < 0:
-        return now, {}
+        return now, None
     wall, training, updates = spans
     if wall < LEAST_SPAN or not updates:
-        return before, {}
-    return now, {"data_time": max(0.0, wall - training) / updates}
+        return before, None
+    return now, max(0.0, wall - training) / updates
 
 
 PARSERS = (

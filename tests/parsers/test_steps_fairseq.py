@@ -31,10 +31,39 @@ def test_the_mean_of_an_epoch_is_no_loss_of_a_step():
 
 def test_what_the_wall_clock_counts_beyond_the_steps_is_waiting():
     line = INNER + "epoch 001: {} / 3251 loss=7.4, num_updates={}, train_wall={}, wall={}\n"
-    rows = ((100, 100, 1000), (105, 105, 1010), (150, 140, 1050), (200, 180, 1100))
+    rows = (
+        (100, 100, 1000),
+        (105, 105, 1010),
+        (150, 140, 1050),
+        (200, 180, 1100),
+        (250, 220, 1150),
+    )
+    lines = [line.format(n, n, train, wall) for n, train, wall in rows]
+    waits = [record.values.get("data_time") for record in measured(dialect, "".join(lines))]
+    assert waits == [None, None, None, pytest.approx(0.2), pytest.approx(0.2)]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        '| INFO | fairseq_cli.train | begin validation on "valid" subset\n',
+        "| INFO | valid | epoch 001 | valid on 'valid' subset | loss 6.5 | num_updates 150\n",
+        "| INFO | fairseq.checkpoint_utils | Saved checkpoint /ckpt/checkpoint_1_150.pt (epoch 1 @ 150 updates, score None) (writing took 200.1 seconds)\n",
+    ],
+)  # fmt: skip
+def test_a_validation_or_a_save_is_no_waiting_for_data(between):
+    line = INNER + "epoch 001: {} / 3251 loss=7.4, num_updates={}, train_wall={}, wall={}\n"
+    rows = ((50, 40, 40), (100, 80, 80), (150, 120, 320), (200, 160, 360), (250, 200, 400))
+    lines = [line.format(n, n, train, wall) for n, train, wall in rows]
+    lines.insert(2, between)
+    assert not any(one.values.get("data_time") for one in measured(dialect, "".join(lines)))
+
+
+def test_a_pause_in_one_interval_alone_is_no_waiting_for_data():
+    line = INNER + "epoch 001: {} / 3251 loss=7.4, num_updates={}, train_wall={}, wall={}\n"
+    rows = ((50, 40, 40), (100, 80, 80), (150, 120, 320), (200, 160, 360), (250, 200, 400))
     text = "".join(line.format(n, n, train, wall) for n, train, wall in rows)
-    waits = [record.values.get("data_time") for record in measured(dialect, text)]
-    assert waits == [None, None, pytest.approx(0.2), pytest.approx(0.2)]
+    assert not any(one.values.get("data_time") for one in measured(dialect, text))
 
 
 def test_two_ranks_in_one_line_and_a_cut_record():

@@ -13,6 +13,10 @@ MM = "2026/01/05 10:00:00 - mmengine - INFO - Epoch(train)  [2][ 100/2930]  lr: 
 MM_ITER = "2026/01/05 10:00:00 - mmengine - INFO - Iter(train) [ 1000/80000]  base_lr: 1.0000e-04 lr: 1.0000e-04  eta: 9:12:01  time: 0.4199  data_time: 0.0099  memory: 5123  loss: 0.9121"
 
 
+def nan_losses(text):
+    return [event for event in events(dialect, text) if event.name == "train.nan_loss"]
+
+
 @pytest.mark.parametrize(
     "text, step, values",
     [
@@ -46,9 +50,7 @@ def test_validation_totals_cut_lines_and_prose_give_nothing(text):
 
 
 def test_a_nan_loss_is_reported():
-    assert [e.name for e in events(dialect, IMAGENET.replace("4.1021", "nan"))] == [
-        "train.nan_loss"
-    ]
+    assert [e.name for e in nan_losses(IMAGENET.replace("4.1021", "nan"))] == ["train.nan_loss"]
 
 
 @pytest.mark.parametrize(
@@ -69,6 +71,12 @@ def test_a_region_without_objects_is_no_nan_loss():
         "Region 94 Avg IOU: -nan, Class: -nan, Obj: -nan, No Obj: 0.1, .5R: -nan, .75R: -nan,  count: 0\n"
         " 120: 3.5, 4.25 avg, 0.001 rate, 2.5 seconds, 7680 images\n"
     )
-    assert events(dialect, text) == []
-    (event,) = events(dialect, text + " 121: -nan, nan avg, 0.001 rate, 2.5 seconds, 7744 images\n")
-    assert (event.name, event["step"]) == ("train.nan_loss", 121)
+    assert not nan_losses(text)
+    (event,) = nan_losses(text + " 121: -nan, nan avg, 0.001 rate, 2.5 seconds, 7744 images\n")
+    assert event["step"] == 121
+
+
+@pytest.mark.parametrize("text, single", [(IMAGENET, True), (TIMM, True), (D2, True), (VISION, False), (MM, False), (MM_ITER, False)])  # fmt: skip
+def test_a_time_of_the_last_step_alone_is_told_from_a_mean(text, single):
+    found = events(dialect, f"{text}\n{text}\n")
+    assert [event.name for event in found] == ["train.single_step_times"] * single

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
-from diagnose.facts.pace import data_shares, data_waits, levels, stalls, waves
+from diagnose.facts.pace import data_shares, data_waits, levels, save_times, stalls, waves
 from diagnose.facts.pace.joining import pace_of
 from diagnose.facts.pace.segments import find_segments
 from diagnose.model.event import Clock, Event
@@ -27,9 +27,11 @@ def derive(
     reading.points.extend(data_shares.data_shares(reading.points))
     yield from data_waits.stalls(reading.points, by_file)
     yield from data_waits.epoch_starts(reading.points, by_file)
-    pace = pace_of(reading.points, attempts)
+    yield from save_times.saves(reading, by_file)
+    single = {event.file for event in reading.events if event.name == "train.single_step_times"}
+    pace = pace_of(reading.points, attempts, single)
     if pace is not None:
         found = find_segments(pace.seconds)
         yield from levels.changes(reading, pace, found, by_file)
-        yield from stalls.stalls(reading, pace, by_file)
+        yield from stalls.stalls(reading, pace, found, by_file)
         yield from waves.waves(reading, pace, found, by_file)

@@ -9,7 +9,7 @@ work of the last ones. The steps of warm-up and those that were done again are l
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -37,8 +37,16 @@ WHOLE_SPAN = 100.0
 """Seconds over which times in whole seconds are joined: a second is a hundredth of it."""
 
 
-def pace_of(series: Sequence[Points], attempts: Attempts) -> Pace | None:
-    """Return the pace of a job, None where the logs do not tell it."""
+def pace_of(
+    series: Sequence[Points], attempts: Attempts, single: Collection[str] = ()
+) -> Pace | None:  # fmt: skip
+    """Return the pace of a job, None where the logs do not tell it.
+
+    Args:
+        series: Of the input.
+        attempts: Of the input.
+        single: Files whose step times are those of the last step of a line alone.
+    """
     for metric in METRICS:
         told = [points for points in series if points.metric == metric]
         if max((len(points.lines) for points in told), default=0) < FEWEST:
@@ -52,6 +60,8 @@ def pace_of(series: Sequence[Points], attempts: Attempts) -> Pace | None:
                 _append(whole, part)
         if whole is not None and len(whole) >= FEWEST:
             compare_by_work(whole)
+            files = {writer.file for writer in whole.writers.values()}
+            whole.is_single = whole.metric == "step_time" and files <= set(single)
             return whole
     return None
 

@@ -4,15 +4,16 @@
     A rise of the seconds of a step: ``step``, ``before`` and ``after`` (of a throughput without
     stamps only their ``ratio``), ``rise`` as a share, ``gain`` of the split, ``noise`` as a share,
     ``points`` behind it. ``recovered``: the level came back down, at ``recovered_step``; ``shifts``
-    counts all changes of level. ``restart``: a start of the job lies within three lines, with the
-    ``new_hosts`` and ``settings`` that changed there, ``settings_changed`` in number. Likewise
-    ``evaluation``, and ``work_changed``: batch or sequence length, though steps are compared by
-    their work. ``data_part`` is the share of the rise that went into waiting for data, where that
-    is printed.
+    counts all changes of level. ``restart``: a start of the job lies within three lines, at
+    ``restart_step``, with the ``new_hosts`` and ``settings`` that changed there,
+    ``settings_changed`` in number. Likewise ``evaluation``, and ``work_changed``: batch or sequence
+    length, though steps are compared by their work. ``data_part`` is the share of the rise that
+    went into waiting for data, where that is printed.
 ``train.drift``
     Where a line fits better than a change of level: ``change`` over the run as a share, ``p``,
-    ``before`` and ``after``, ``data_part``, and the ``memory`` whose level rose by the share
-    ``memory_change``.
+    ``before`` and ``after``, ``data_part``, the share of a step that went into waiting for data at
+    first and at last (``data_before``, ``data_after``), and the ``memory`` whose level rose by the
+    share ``memory_change``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,6 +38,9 @@ NEAR = 3
 
 BACK = 1 / 3
 """Share of a rise that may be left where the level has come back."""
+
+BETWEEN_FIFTHS = 0.8
+"""Part of a steady rise that lies between the medians of the first and the last fifth."""
 
 MEMORY = ("memory_allocated", "memory_reserved", "memory_used", "memory_peak")
 
@@ -86,7 +90,7 @@ def _shifts(
             "points": late.end - late.start,
             "shifts": len(found) - 1,
             **_recovery(pace, early, late, found[number + 1 :]),
-            **_restart(restart),
+            **_restart(pace, restart),
             "evaluation": any(first <= step <= last for step in evaluated),
             "work_changed": changed(work),
             "data_part": rise_of(waits, early, late, late.level - early.level),
@@ -111,11 +115,17 @@ def _recovery(
     return {"recovered": back is not None, "recovered_step": step}
 
 
-def _restart(restart: Restart | None) -> dict[str, Value]:
+def _restart(pace: Pace, restart: Restart | None) -> dict[str, Value]:
+    """Return what is known of a restart; its first step may be one of warm-up."""
     if restart is None:
-        return {"restart": False, "new_hosts": None, "settings": None, "settings_changed": 0}
+        return {
+            "restart": False, "restart_step": None, "new_hosts": None, "settings": None,
+            "settings_changed": 0,
+        }  # fmt: skip
+    first = pace.writers[pace.attempts[restart.place]].steps[0]
     return {
         "restart": True,
+        "restart_step": whole(first),
         "new_hosts": list(restart.new_hosts),
         "settings": list(restart.settings),
         "settings_changed": len(restart.settings),
@@ -130,7 +140,9 @@ def _drift(reading: Reading, pace: Pace, line: Trend) -> dict[str, Value]:
         **_levels(pace, line.start, line.end),
         "change": line.change,
         "p": line.p,
-        "data_part": rise_of(waits, *ends, line.end - line.start),
+        "data_part": rise_of(waits, *ends, BETWEEN_FIFTHS * (line.end - line.start)),
+        "data_before": _data_share(pace, waits[:fifth], 0),
+        "data_after": _data_share(pace, waits[-fifth:], len(pace) - fifth),
         "memory": None,
         "memory_change": None,
     }
@@ -142,3 +154,10 @@ def _drift(reading: Reading, pace: Pace, line: Trend) -> dict[str, Value]:
         if change is not None:
             return fields | {"memory": metric, "memory_change": change}
     return fields
+
+
+def _data_share(pace: Pace, waits: Sequence[float], first: int) -> float | None:
+    """Return the usual share of waiting in the steps from a line on, None where it is not known."""
+    taken = pace.seconds[first : first + len(waits)]
+    shares = [wait / whole for wait, whole in zip(waits, taken, strict=True) if isfinite(wait)]
+    return median(shares) if shares and pace.timed else None

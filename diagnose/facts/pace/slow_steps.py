@@ -1,12 +1,15 @@
 """Steps that take far longer than those around them, and pauses between steps.
 
-A step is judged against the median of its own stretch and of the two beside it, the highest of
-them, so that the steps behind a rise of the level are not slow ones.
+A step is judged against the level of the run where it stands, or the median of its own stretch and
+of the two beside it, the highest of them, so that the steps behind a rise of the level are not slow
+ones.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from diagnose.facts.pace.segments import Segment
 from diagnose.facts.pace.stamps import are_whole
 from diagnose.facts.pace.steps import Pace
 from diagnose.facts.statistics import NOISE_FLOOR, SIGMA
@@ -43,9 +46,15 @@ class Slow:
     pause: float = 0.0
 
 
-def slow_steps(pace: Pace) -> list[Slow]:
-    """Return the slow steps of a job in order."""
-    levels = _levels(pace.seconds)
+def slow_steps(pace: Pace, segments: Sequence[Segment]) -> list[Slow]:
+    """Return the slow steps of a job in order.
+
+    Args:
+        pace: Of the job.
+        segments: Its stretches of one level.
+    """
+    own = [one.level for one in segments for _ in range(one.start, one.end)]
+    levels = [max(pair) for pair in zip(own, _levels(pace.seconds), strict=True)]
     apart = [value - level for value, level in zip(pace.seconds, levels, strict=True)]
     usual = median(pace.seconds)
     scatter = max(SIGMA * median(map(abs, apart)), NOISE_FLOOR * usual)
@@ -54,8 +63,9 @@ def slow_steps(pace: Pace) -> list[Slow]:
     coarse = COARSE if are_whole(pace.times) else 0.0
     found = []
     rows = zip(apart, levels, pace.spans, pace.gaps, strict=True)
-    for place, (above, level, span, gap) in enumerate(rows):
+    for place, (above, level, covered, gap) in enumerate(rows):
         excess = pause = 0.0
+        span = 1.0 if pace.is_single else covered
         if above > SCORE * scatter:
             is_slow = above > (FLOOR - 1) * level if span <= 1 else above * span > least
             excess = above * span if is_slow else 0.0

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from statistics import median
 
 from diagnose.facts.points import Point
 from diagnose.model.event import Points
@@ -26,6 +27,7 @@ class Pace:
         work: Of a step, in samples or tokens; 0 where it is not known.
         attempts: Of which start of the job they are.
         epochs: Steps at which the program's counter began anew.
+        is_single: Whether ``seconds`` are those of the last step of a line alone.
     """
 
     metric: str
@@ -40,6 +42,7 @@ class Pace:
     work: list[float] = field(default_factory=list)
     attempts: list[int] = field(default_factory=list)
     epochs: list[float] = field(default_factory=list)
+    is_single: bool = False
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -52,7 +55,12 @@ class Pace:
     @property
     def wall_time(self) -> float:
         """Seconds that the series covers, gaps included."""
-        steps = sum(map(float.__mul__, self.seconds, self.spans))
+        if self.is_single:
+            usual = median(self.seconds)
+            unseen = sum((span - 1) * usual for span in self.spans if span > 1)
+            steps = sum(self.seconds) + unseen
+        else:
+            steps = sum(map(float.__mul__, self.seconds, self.spans))
         return steps + sum(gap for gap in self.gaps if gap > 0)
 
 

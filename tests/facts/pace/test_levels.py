@@ -50,7 +50,7 @@ def test_a_change_at_a_restart():
     series = points("step_time", shifted(), first=1000, lines=lines)
     for late, changed in ((2, ["micro_batch_size"]), (1, [])):
         (shift,) = found(series, restart, argument(0, 1), argument(160, late))
-        assert shift["restart"]
+        assert (shift["restart"], shift["restart_step"]) == (True, 1120)
         assert shift["settings"] == changed
         assert shift["settings_changed"] == len(changed)
     hosts = [
@@ -92,3 +92,15 @@ def test_slower_and_slower():
     assert drift["memory"] == "memory_reserved"
     assert drift["memory_change"] == pytest.approx(0.24, abs=0.03)
     assert not found(series)
+
+
+def test_waits_for_data_that_grow():
+    waits = [0.1 + 1.0 * at / 300 for at in range(300)]
+    values = [one + wait for one, wait in zip(noisy(300), waits, strict=True)]
+    series = points("step_time", values, first=1000)
+    (drift,) = found(series, points("data_time", waits, first=1000), name=DRIFT)
+    assert drift["data_part"] == pytest.approx(1, abs=0.1)
+    assert drift["data_before"] == pytest.approx(0.2 / 6.4, abs=0.005)
+    assert drift["data_after"] == pytest.approx(1.0 / 7.2, abs=0.005)
+    (drift,) = found(series, name=DRIFT)
+    assert drift["data_part"] is drift["data_before"] is None

@@ -4,6 +4,7 @@ import pytest
 
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.pace.joining import pace_of
+from diagnose.facts.pace.segments import find_segments
 from diagnose.facts.pace.slow_steps import slow_steps
 
 from ..build import points
@@ -12,7 +13,7 @@ from .series import noisy, stamps
 
 def slow(values, **more):
     pace = pace_of([points("step_time", values, first=100, **more)], Attempts())
-    return {one.place: one.excess for one in slow_steps(pace)}
+    return {one.place: one.excess for one in slow_steps(pace, find_segments(pace.seconds))}
 
 
 def test_a_slow_step_and_its_seconds():
@@ -29,6 +30,12 @@ def test_a_little_above_the_noise_is_not_slow():
 
 def test_behind_a_rise_of_the_level_nothing_is_slow():
     assert not slow([one * (1.5 if at >= 130 else 1) for at, one in enumerate(noisy(300))])
+
+
+def test_behind_a_rise_in_a_short_series_nothing_is_slow():
+    values = [one * (1.06 if at >= 66 else 1) for at, one in enumerate(noisy(120, noise=0.001))]
+    steps = [100.0 * at for at in range(101, 221)]
+    assert not slow(values, steps=steps)
 
 
 def test_pauses_in_whole_seconds_have_to_be_longer():

@@ -43,6 +43,7 @@ def test_a_stall_at_every_save(series):
     (stall,) = found(series, argument("save_interval", 50))
     assert (stall["matches"], stall["period"], stall["hits"]) == ("save", 50, 6)
     assert stall["excess"] == pytest.approx(20, abs=0.5)
+    assert stall["steps"] == pytest.approx(20 / 6.2, abs=0.1)
     assert stall["total"] == pytest.approx(120, abs=3)
     assert stall["share"] == pytest.approx(120 / (300 * 6.2 + 120), abs=0.005)
     assert (stall["precision"], stall["recall"], stall["shown"]) == (1, 1, False)
@@ -107,6 +108,36 @@ def test_the_start_of_epochs():
         values[place] += 20
     (stall,) = found(points("step_time", values, steps=[*range(40)] * 4))
     assert stall["matches"] == "epoch"
+
+
+def epochs_of_ten_seconds(waiting=10.0):
+    values, waits = noisy(100, level=0.4), [0.003] * 100
+    for place in range(0, 100, 20):
+        values[place] += 10
+        waits[place] += waiting
+    steps = [10 * place for place in range(100)]
+    epochs = points("epoch", [place // 20 for place in range(100)], steps=steps)
+    return (
+        points("step_time", values, steps=steps), points("data_time", waits, steps=steps), epochs
+    )  # fmt: skip
+
+
+def test_the_time_of_the_last_step_of_a_line_does_not_count_for_all_its_steps():
+    (mean,) = found(*epochs_of_ten_seconds())
+    assert mean["excess"] == pytest.approx(100, rel=0.01)
+    single = event("train.single_step_times", Nature.MEASUREMENT)
+    (stall,) = found(*epochs_of_ten_seconds(), single)
+    assert stall["excess"] == pytest.approx(10, rel=0.01)
+    assert stall["share"] == pytest.approx(40 / (40 + 98 * 10 * 0.4), abs=0.002)
+
+
+def test_the_part_of_a_stall_that_went_into_waiting_for_data():
+    (stall,) = found(*epochs_of_ten_seconds())
+    assert stall["data_part"] == pytest.approx(1, abs=0.01)
+    (stall,) = found(*epochs_of_ten_seconds(waiting=0.0))
+    assert stall["data_part"] == pytest.approx(0, abs=0.01)
+    (stall,) = found(epochs_of_ten_seconds()[0], epochs_of_ten_seconds()[2])
+    assert stall["data_part"] is None
 
 
 def test_a_timer_of_ten_minutes():
