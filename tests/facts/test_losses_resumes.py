@@ -204,3 +204,14 @@ def test_a_level_that_is_lower_and_steps_up():
     assert level["score"] < -5
     assert level["step_up"] == pytest.approx(0.083, abs=0.02)
     assert 130 <= level["step_up_at"] <= 150
+
+
+@pytest.mark.parametrize(
+    ("loss", "guess"), [(10.4, math.log(32_000)), (11.9, math.log(151_936)), (7.2, None)]
+)
+def test_a_loss_may_be_that_of_guessing_in_a_common_vocabulary(loss, guess):
+    steps = [*range(4000, 4030), *range(4030, 4060)]
+    before = points("loss", [2.4] * 30, steps=steps[:30], file="a.log")
+    after = points("loss", [loss] * 30, steps=steps[30:], file="b.log")
+    (level,) = named(build(reading(before, after)), "train.resume")
+    assert level["guess"] == (None if guess is None else pytest.approx(guess))

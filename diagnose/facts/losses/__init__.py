@@ -6,6 +6,7 @@ from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
 from diagnose.facts.losses import (
     first_nans,
+    gradient_rows,
     jumps,
     overflow_runs,
     overflow_streaks,
@@ -25,7 +26,7 @@ from diagnose.model.reading import Reading
 
 EVENTS = (
     *jumps.EVENTS, *repeated_jumps.EVENTS, *repeats.EVENTS, *resumes.EVENTS, overflow_runs.FALL,
-    overflow_streaks.STREAK, spike_clusters.NAME, rises.RISE, same_ranks.NAME, first_nans.NAME,
+    *gradient_rows.EVENTS, overflow_streaks.STREAK, spike_clusters.NAME, rises.RISE, same_ranks.NAME, first_nans.NAME,
 )  # fmt: skip
 
 
@@ -50,6 +51,7 @@ def derive(
     state = State(series, reading.events)
     yield from found
     yield from jumps.gradient_jumps(norms, by_file)
+    yield from gradient_rows.gradient_rows(norms, series, by_file)
     yield from repeated_jumps.derive(found, clocks)
     yield from spike_clusters.clusters(found, series)
     few = of_few_writers(losses)
