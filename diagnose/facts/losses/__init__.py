@@ -25,8 +25,9 @@ from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
 EVENTS = (
-    *jumps.EVENTS, *repeated_jumps.EVENTS, *repeats.EVENTS, *resumes.EVENTS, overflow_runs.FALL,
-    *gradient_rows.EVENTS, overflow_streaks.STREAK, spike_clusters.NAME, rises.RISE, same_ranks.NAME, first_nans.NAME,
+    *jumps.EVENTS, *repeated_jumps.EVENTS, *repeats.EVENTS, *resumes.EVENTS,
+    *gradient_rows.EVENTS, overflow_runs.FALL, overflow_streaks.STREAK, spike_clusters.NAME,
+    rises.RISE, same_ranks.NAME, first_nans.NAME,
 )  # fmt: skip
 
 
