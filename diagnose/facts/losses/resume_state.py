@@ -24,10 +24,10 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from diagnose.facts.losses.runs import Run, Series
+from diagnose.facts.losses.runs import Run, Series, writer
 from diagnose.facts.points import Point
 from diagnose.facts.settings import arguments
-from diagnose.model.event import Event, Value
+from diagnose.model.event import Event, Points, Value
 
 NEAR = 50
 """Points before, and steps behind, that are looked at."""
@@ -76,6 +76,12 @@ class State:
             "of_start": now / start if start else None,
             "loaded": run.load is not None,
         }
+
+    def rate_after(self, run: Run) -> tuple[Points, Point] | None:
+        """Return the series of a run's learning rate and its first point there."""
+        points = self._series.by_writer.get(("learning_rate", writer(run.points)))
+        after = self._after("learning_rate", run)
+        return (points, after[0]) if points is not None and after else None
 
     def _before(self, metric: str, run: Run, earlier: Sequence[Run]) -> list[Point]:
         """Return the last points of a metric before the first step of a run."""
