@@ -165,3 +165,20 @@ def test_the_rank_that_is_first_without_a_finite_loss():
     assert not named(
         build(reading(*(gone(rank, 100 + rank % 2) for rank in range(8)))), "train.nan_first"
     )
+
+
+def streaks_of_column(skips, *, first):
+    steps = range(first, first + len(skips))
+    return named(
+        build(reading(points("skipped_steps", skips, steps=steps))), "train.overflow_streak"
+    )
+
+
+def test_a_log_that_begins_with_skipped_steps_shows_the_search_of_a_scaler():
+    assert not streaks_of_column([1] * 18 + [0] * 300, first=401)
+    assert streaks_of_column([0] * 50 + [1] * 18 + [0] * 300, first=401)
+
+
+def test_steps_that_are_skipped_to_the_end_go_on():
+    assert streaks_of_column([0] * 50 + [1] * 60, first=401)[0]["goes_on"]
+    assert not streaks_of_column([0] * 50 + [1] * 60 + [0] * 9, first=401)[0]["goes_on"]

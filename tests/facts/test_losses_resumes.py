@@ -204,3 +204,34 @@ def test_a_level_that_is_lower_and_steps_up():
     assert level["score"] < -5
     assert level["step_up"] == pytest.approx(0.083, abs=0.02)
     assert 130 <= level["step_up_at"] <= 150
+
+
+@pytest.mark.parametrize(
+    ("loss", "guess"), [(10.4, math.log(32_000)), (11.9, math.log(151_936)), (7.2, None)]
+)
+def test_a_loss_may_be_that_of_guessing_in_a_common_vocabulary(loss, guess):
+    steps = [*range(4000, 4030), *range(4030, 4060)]
+    before = points("loss", [2.4] * 30, steps=steps[:30], file="a.log")
+    after = points("loss", [loss] * 30, steps=steps[30:], file="b.log")
+    (level,) = named(build(reading(before, after)), "train.resume")
+    assert level["guess"] == (None if guess is None else pytest.approx(guess))
+
+
+def across_files(first, last):
+    """Return what a run of the steps 1 to 450 and another one without stamps give."""
+    runs = [("a.log", range(1, 451)), ("b.log", range(first, last + 1))]
+    series = [
+        points("loss", [2.4 * n for n in noise(len(s), 0.01, i)], steps=[*s], file=file)
+        for i, (file, s) in enumerate(runs)
+    ]
+    return named(build(reading(*series)), "train.replay")
+
+
+def test_a_file_that_does_the_last_steps_of_another_again_goes_on_from_it():
+    (replay,) = across_files(401, 750)
+    assert (replay["step"], replay["steps"], replay["first_file"]) == (401, 50, "a.log")
+
+
+@pytest.mark.parametrize(("first", "last"), [(1, 450), (101, 750), (401, 430)])
+def test_files_that_share_most_of_their_steps_do_not_follow_each_other(first, last):
+    assert not across_files(first, last)

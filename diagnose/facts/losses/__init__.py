@@ -6,6 +6,7 @@ from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks
 from diagnose.facts.losses import (
     first_nans,
+    gradient_rows,
     jumps,
     last_climbs,
     overflow_runs,
@@ -25,9 +26,15 @@ from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
 EVENTS = (
+<<<<<<< HEAD
     *jumps.EVENTS, *repeated_jumps.EVENTS, *repeats.EVENTS, *resumes.EVENTS, overflow_runs.FALL,
     overflow_streaks.STREAK, spike_clusters.NAME, rises.RISE, same_ranks.NAME, first_nans.NAME,
     last_climbs.NAME,
+=======
+    *jumps.EVENTS, *repeated_jumps.EVENTS, *repeats.EVENTS, *resumes.EVENTS,
+    *gradient_rows.EVENTS, overflow_runs.FALL, overflow_streaks.STREAK, spike_clusters.NAME,
+    rises.RISE, same_ranks.NAME, first_nans.NAME,
+>>>>>>> fixloss
 )  # fmt: skip
 
 
@@ -52,6 +59,7 @@ def derive(
     state = State(series, reading.events)
     yield from found
     yield from jumps.gradient_jumps(norms, by_file)
+    yield from gradient_rows.gradient_rows(norms, series, by_file)
     yield from repeated_jumps.derive(found, clocks)
     yield from spike_clusters.clusters(found, series)
     few = of_few_writers(losses)

@@ -17,6 +17,9 @@ from diagnose.model.event import Clock
 RUNS_APART = 10.0
 """Seconds by which a step must lie before a load to belong to an earlier run."""
 
+AGAIN = 0.5
+"""Share of its steps that a run without stamps may have in common with the one it goes on from."""
+
 COMPARED = 100
 """Points on either side, and replayed steps, that are compared."""
 
@@ -84,7 +87,17 @@ def _precedes(one: Run, run: Run, clocks: Clocks, by_file: dict[str, Clock]) -> 
         return begin.seconds - end.seconds > RUNS_APART
     if run.load is not None or run.attempt > one.attempt:
         return one.attempt < run.attempt or one.first < run.first
-    return one.last < run.first <= one.last + 2 * max(one.interval, run.interval)
+    return _overlaps_as_a_resume(one, run)
+
+
+def _overlaps_as_a_resume(one: Run, run: Run) -> bool:
+    """Return whether steps alone say that a run goes on where another had been.
+
+    A run is resumed from the last checkpoint, so it does few steps again and gets further.
+    """
+    again = one.last - run.first
+    follows = again >= -2 * max(one.interval, run.interval)
+    return follows and again <= AGAIN * (one.last - one.first) and run.last > one.last
 
 
 def _moment(run: Run, at: int, clocks: Clocks, by_file: dict[str, Clock]) -> Instant | None:

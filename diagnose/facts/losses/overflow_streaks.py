@@ -69,8 +69,15 @@ def streaks(
         )  # fmt: skip
 
 
+def _origin(skips: Skips) -> float:
+    """Return the step behind which the program started: a log that begins with skips does so."""
+    begins = skips.skips and skips.skips[0].step - skips.first <= skips.interval
+    return skips.first if begins else skips.origin
+
+
 def _streak(skips: Skips) -> tuple[Skip, Skip, dict[str, Value]] | None:
-    late = [one for one in skips.skips if one.step - skips.origin >= SEARCH]
+    origin = _origin(skips)
+    late = [one for one in skips.skips if one.step - origin >= SEARCH]
     total = sum(one.count for one in late)
     if total < FEWEST:
         return None
@@ -83,16 +90,16 @@ def _streak(skips: Skips) -> tuple[Skip, Skip, dict[str, Value]] | None:
             place += 1
         best = max(best, (inside, place, end), key=lambda one: one[0])
     most, begin, end = best
-    steps = skips.last - max(skips.origin + SEARCH, skips.first)
+    steps = skips.last - max(origin + SEARCH, skips.first)
     fields: dict[str, Value] = {
         "step": int(late[begin].step),
         "skips": int(most),
         "within": int(span),
-        "since_start": int(late[begin].step - skips.origin),
+        "since_start": int(late[begin].step - origin),
         "total": int(total),
         "steps": int(steps),
         "share": min(1.0, total / max(steps, total)),
-        "goes_on": late[-1].step >= skips.last - skips.interval and end == len(late) - 1,
+        "goes_on": late[-1].step >= skips.last - skips.interval,
         "shown_by": skips.shown_by,
     }
     return late[begin], late[end], fields

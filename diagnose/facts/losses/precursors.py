@@ -1,4 +1,4 @@
-"""What moved in the fifty steps before the loss jumped: the gradient norm, or the loss scale.
+"""What moved in the fifty steps before the loss jumped: gradient norm, loss scale or learning rate.
 
 ``train.loss_jump`` gets these fields:
 
@@ -8,16 +8,19 @@
                 it did not
 ``norm_ratio``  Highest of these norms over its level; ``norm_level``
 ``skips_before``Steps that were skipped for an overflow among the fifty
+``rate_ratio``  Largest ratio of the learning rates of two neighbouring points, of the points near
+                the jump; ``rate_before`` and ``rate_after`` are those two, at ``rate_step``
 =============== ==================================================================================
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from statistics import median
 
 from diagnose.facts.losses.runs import Run, Series, Writer, writer
-from diagnose.facts.points import Point
+from diagnose.facts.points import Point, whole
 from diagnose.model.event import Event
 
 AHEAD = 50
@@ -28,6 +31,9 @@ LEVEL = 100
 
 FEWEST = 5
 """Points that the level needs."""
+
+AT_ONCE = 3
+"""Points before a jump in which a learning rate may have moved with it."""
 
 RISEN = 3.0
 """Ratio to its level from which on a norm has risen."""
@@ -47,7 +53,8 @@ def add(jumps: Iterable[Event], runs: Sequence[Run], series: Series) -> None:
     for jump in jumps:
         jump.fields |= {
             "norm_known": False, "norm_lead": None, "norm_ratio": None, "norm_level": None,
-            "skips_before": None,
+            "skips_before": None, "rate_ratio": None, "rate_before": None, "rate_after": None,
+            "rate_step": None,
         }  # fmt: skip
         step = jump.fields.get("step")
         own = by_writer[jump.file, jump.rank, jump.host]
@@ -55,9 +62,22 @@ def add(jumps: Iterable[Event], runs: Sequence[Run], series: Series) -> None:
         if run is None or not isinstance(step, int):
             continue
         _add_norm(jump, step, series.beside(run, "grad_norm", -math.inf, step - 0.5, LEVEL + AHEAD))
+        _add_rate(jump, series.beside(run, "learning_rate", -math.inf, step, AT_ONCE + 1))
         skipped = series.beside(run, "skipped_steps", step - AHEAD, step - 0.5, AHEAD)
         if skipped:
             jump.fields["skips_before"] = int(sum(one.value for one in skipped))
+
+
+def _add_rate(jump: Event, rates: Sequence[Point]) -> None:
+    pairs = [(one, two) for one, two in pairwise(rates) if one.value > 0]
+    if pairs:
+        before, after = max(pairs, key=lambda pair: pair[1].value / pair[0].value)
+        jump.fields |= {
+            "rate_ratio": after.value / before.value,
+            "rate_before": before.value,
+            "rate_after": after.value,
+            "rate_step": whole(after.step),
+        }
 
 
 def _add_norm(jump: Event, step: int, norms: Sequence[Point]) -> None:

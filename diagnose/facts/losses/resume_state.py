@@ -12,6 +12,8 @@
 ``samples_behind``Steps by which the counter of samples lies behind what it should show
 ``chance``        Loss of guessing, ln of the vocabulary, where the arguments state it;
                   ``of_chance`` is the first loss over it
+``guess``         Where they do not: loss of guessing in a common vocabulary, if the first loss is
+                  that to 3 %
 ``start``         Loss of the first step of the job, where the logs hold it; ``of_start`` likewise
 ================= ================================================================================
 
@@ -22,10 +24,10 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from diagnose.facts.losses.runs import Run, Series
+from diagnose.facts.losses.runs import Run, Series, writer
 from diagnose.facts.points import Point
 from diagnose.facts.settings import arguments
-from diagnose.model.event import Event, Value
+from diagnose.model.event import Event, Points, Value
 
 NEAR = 50
 """Points before, and steps behind, that are looked at."""
@@ -34,6 +36,12 @@ VERY_FIRST, FIRST = 3, 10
 """Points of the loss, and of the gradient norm, at the start of a run."""
 
 VOCABULARIES = ("padded_vocab_size", "vocab_size")
+
+COMMON_SIZES = (32_000, 50_257, 100_277, 128_256, 151_936)
+"""Tokens of vocabularies in wide use."""
+
+LIKE_GUESSING = 0.03
+"""Share by which a loss may be off that of guessing."""
 
 
 class State:
@@ -63,10 +71,17 @@ class State:
             "samples_behind": self._samples_behind(run, earlier),
             "chance": self.chance,
             "of_chance": now / self.chance if self.chance else None,
+            "guess": None if self.chance else _guess(now),
             "start": start,
             "of_start": now / start if start else None,
             "loaded": run.load is not None,
         }
+
+    def rate_after(self, run: Run) -> tuple[Points, Point] | None:
+        """Return the series of a run's learning rate and its first point there."""
+        points = self._series.by_writer.get(("learning_rate", writer(run.points)))
+        after = self._after("learning_rate", run)
+        return (points, after[0]) if points is not None and after else None
 
     def _before(self, metric: str, run: Run, earlier: Sequence[Run]) -> list[Point]:
         """Return the last points of a metric before the first step of a run."""
@@ -146,6 +161,13 @@ class State:
         each = (before[-1].value - before[0].value) / (before[-1].step - before[0].step)
         due = before[-1].value + each * (after[0].step - before[-1].step)
         return (due - after[0].value) / each if each > 0 else None
+
+
+def _guess(loss: float) -> float | None:
+    """Return the loss of guessing in a common vocabulary that a loss looks like."""
+    losses = (math.log(size) for size in COMMON_SIZES)
+    nearest = min(losses, key=lambda one: abs(one - loss))
+    return nearest if abs(loss / nearest - 1) <= LIKE_GUESSING else None
 
 
 def _start(earlier: Sequence[Run]) -> float | None:

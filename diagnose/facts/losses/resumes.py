@@ -18,6 +18,10 @@
     (``steps_after``) lies above the level before, ``back`` the steps until that was reached
     again. A step up behind a level that was lower is ``step_up``, a share, at ``step_up_at``.
 
+``train.resume_rate``
+    What ``train.resume`` says of the learning rate, at its place, where that is known before and
+    after.
+
 A run is resumed where a checkpoint was loaded, where the job was started again, or where the steps
 of one file go on in another; it need not say so.
 """
@@ -36,7 +40,7 @@ from diagnose.facts.points import derived_event
 from diagnose.facts.statistics import SIGMA
 from diagnose.model.event import Clock, Event, Value
 
-EVENTS = ("train.replay", "train.resume")
+EVENTS = ("train.replay", "train.resume", "train.resume_rate")
 
 LATE, NEAR_LEVEL = 20, 10
 """Points that make the level at the end of a run, and those of a level on the way."""
@@ -124,6 +128,13 @@ def _level(resumed: Resumed, state: State, by_file: dict[str, Clock]) -> Iterato
         **state.across(resumed.run, resumed.earlier),
     }
     yield derived_event(run.points, resumed.after[0], "train.resume", fields, by_file)
+    if (rate := state.rate_after(run)) is not None and fields["rate_change"] is not None:
+        yield derived_event(*rate, "train.resume_rate", _of_rate(fields), by_file)
+
+
+def _of_rate(fields: dict[str, Value]) -> dict[str, Value]:
+    own = {name: value for name, value in fields.items() if name.startswith("rate_")}
+    return {**own, **{name: fields[name] for name in ("step", "change", "score", "loaded")}}
 
 
 def _course(run: Run, found: Discontinuity) -> dict[str, Value]:
