@@ -261,6 +261,17 @@ def test_a_tensor_parallel_group_over_the_nodes_where_its_ranks_are():
     assert (nodes(4), nodes(2)) == (1, 2)
 
 
+@pytest.mark.parametrize(("rows", "nodes"), [(1, None), (4, 2)])
+def test_one_row_of_a_table_of_gpus_is_not_the_node(rows, nodes):
+    size = argument("tensor_model_parallel_size", 8, file="args.log")
+    cards = [
+        event("nvidia_smi.gpu", Nature.MEASUREMENT, fields={"listed": rows}, line=line + 1)
+        for line in range(rows)
+    ]
+    (found,) = told("train.tensor_parallel", size, *cards)
+    assert found["nodes"] == nodes
+
+
 @pytest.mark.parametrize(
     ("arguments", "layout"),
     [
