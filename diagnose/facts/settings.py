@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 
 from diagnose.model.event import Event, Value
 
@@ -76,7 +77,10 @@ def arguments(events: Iterable[Event]) -> dict[str, Value]:
 
 
 def stated_world_size(events: Sequence[Event], arguments: Mapping[str, Value]) -> int | None:
-    """Return the world size that a program states, the largest where it changed."""
+    """Return the world size that a program states, the largest where it changed.
+
+    Where none is stated it is the product of the mesh of devices that is printed.
+    """
     sizes = [
         whole(event.fields.get(name))
         for event in events
@@ -90,7 +94,16 @@ def stated_world_size(events: Sequence[Event], arguments: Mapping[str, Value]) -
     nodes, local = whole(arguments.get("nnodes")), whole(arguments.get("nproc_per_node"))
     if nodes and local:
         sizes.append(nodes * local)
+    sizes = [size for size in sizes if size] or [_mesh(arguments)]
     return max((size for size in sizes if size and size <= MOST_RANKS), default=None)
+
+
+def _mesh(arguments: Mapping[str, Value]) -> int | None:
+    """Return the devices of a mesh, None where the sharded dimension is not printed."""
+    if not whole(arguments.get("data_parallel_shard_size")):
+        return None
+    sizes = parallel_layout(arguments)
+    return prod(sizes[key] or 1 for key in ("dp", "tp", "pp", "cp"))
 
 
 def versions(events: Sequence[Event]) -> dict[str, str | None]:

@@ -43,7 +43,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "step_tokens", "batch_tokens", "tokens_in_batch", "local_tokens", "tokens_in_step",
         "tokens_this_step", "num_tokens_local",
     ),
-    "compute_time": ("compute_time", "compute", "fwd_bwd_time", "updt"),
+    "compute_time": ("compute_time", "compute", "fwd_bwd", "fwd_bwd_time", "updt"),
     "comm_time": ("comm_time", "communication_time", "comm", "collective_time", "comm_wait"),
     "recv_wait": ("recv_wait", "p2p_wait", "pipe_recv_time"),
     "optimizer_time": (

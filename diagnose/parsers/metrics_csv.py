@@ -3,27 +3,33 @@
 Lightning's ``metrics.csv``, exported W&B history, and home-made tables of one row a step or one row
 a step and rank. In a chart that W&B exported, the name of the run stands before the metric (``run 7 -
 train/loss``); a chart of one run is read. Blank cells are absent. Columns ``rank``, ``host`` and a time stamp say whose a row
-is and when it was written. A header that comes again (after a restart) is skipped.
+is and when it was written. A column ``device`` or ``gpu`` is the rank where most steps have one row
+for each of several; where every host counts its own from 0 it is not. A header that comes again (after a restart) is skipped.
 
 *Empty*: a header without rows. *Cut off*: a row with fewer cells than the header is left out.
 """
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 from diagnose.model.event import Event, Line, Measurement
 from diagnose.parsers.base import Document, FileParser
 from diagnose.parsers.metric_names import (
     ALIASES,
+    RANK_NAMES,
     STEP_NAMES,
     canonical,
+    number,
     squash,
+    step_of,
     with_nan_events,
 )
-from diagnose.parsers.metric_rows import Row, measure
+from diagnose.parsers.metric_rows import PROBE, Row, measure
 
 DELIMITERS = (",", "\t", ";")
+DEVICES = ("device", "gpu", "worker")
 STEPS = frozenset(squash(name) for name in STEP_NAMES)
 
 
@@ -62,7 +68,7 @@ def _cells(text: str, delimiter: str) -> list[str]:
 
 def read(document: Document) -> Iterator[Event | Measurement]:
     """Read a table of metrics."""
-    return with_nan_events(measure(_rows(document.lines())))
+    return with_nan_events(measure(_ranked(_rows(document.lines()))))
 
 
 def _rows(lines: Iterator[Line]) -> Iterator[Row]:
@@ -78,6 +84,30 @@ def _rows(lines: Iterator[Line]) -> Iterator[Row]:
         if len(cells) >= len(names):
             present = zip(names, cells, strict=False)
             yield line, {name: cell.strip() for name, cell in present if cell.strip()}
+
+
+def _ranked(rows: Iterator[Row]) -> Iterator[Row]:
+    """Add the rank to rows that say it as the number of a device."""
+    probe = list(islice(rows, PROBE))
+    column = _device_column([row for _, row in probe])
+    for line, row in chain(probe, rows):
+        yield line, {**row, RANK_NAMES[0]: row[column]} if column in row else row
+
+
+def _device_column(rows: Sequence[dict[str, object]]) -> str:
+    """Return the name of the column that numbers the ranks, empty where none does."""
+    names = {name.lower(): name for row in rows for name in row}
+    column = next((names[name] for name in DEVICES if name in names), "")
+    if not column or any(name in names for name in RANK_NAMES):
+        return ""
+    by_step: dict[float | None, list[float]] = {}
+    for row in rows:
+        device = number(row.get(column))
+        if device is None or not device.is_integer():
+            return ""
+        by_step.setdefault(step_of(row), []).append(device)
+    apart = sum(len(set(one)) == len(one) > 1 for one in by_step.values())
+    return column if 2 * apart > len(by_step) else ""
 
 
 PARSERS = (

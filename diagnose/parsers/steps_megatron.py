@@ -39,6 +39,8 @@ COLUMNS: dict[str, tuple[str, float]] = {
     "loss scale": ("loss_scale", 1.0),
     "grad norm": ("grad_norm", 1.0),
     "global batch size": ("global_batch", 1.0),
+    "actual seqlen": ("sequence_length", 1.0),
+    "curriculum seqlen": ("sequence_length", 1.0),
     "consumed samples": ("consumed_samples", 1.0),
     "consumed tokens": ("consumed_tokens", 1.0),
     "samples per second": ("samples_per_s", 1.0),

@@ -4,7 +4,7 @@ import pytest
 
 from diagnose.facts.case import build
 from diagnose.facts.scaling.gpu_models import model_of
-from diagnose.facts.settings import parallel_layout
+from diagnose.facts.settings import parallel_layout, stated_world_size
 from diagnose.model.event import Nature
 
 from .build import event, points, reading
@@ -261,6 +261,17 @@ def test_a_tensor_parallel_group_over_the_nodes_where_its_ranks_are():
     assert (nodes(4), nodes(2)) == (1, 2)
 
 
+@pytest.mark.parametrize(("rows", "nodes"), [(1, None), (4, 2)])
+def test_one_row_of_a_table_of_gpus_is_not_the_node(rows, nodes):
+    size = argument("tensor_model_parallel_size", 8, file="args.log")
+    cards = [
+        event("nvidia_smi.gpu", Nature.MEASUREMENT, fields={"listed": rows}, line=line + 1)
+        for line in range(rows)
+    ]
+    (found,) = told("train.tensor_parallel", size, *cards)
+    assert found["nodes"] == nodes
+
+
 @pytest.mark.parametrize(
     ("arguments", "layout"),
     [
@@ -288,3 +299,10 @@ def test_an_interleaved_pipeline_by_its_stages():
     ]
     (found,) = told("train.pipeline_bubble", *records)
     assert (found["chunks"], found["share"]) == (2, pytest.approx(3 / 19))
+
+
+def test_the_world_is_the_product_of_a_printed_mesh_where_it_is_not_stated():
+    mesh = {"data_parallel_shard_size": 8, "tensor_model_parallel_size": 8}
+    assert stated_world_size([], mesh) == 64
+    assert stated_world_size([], {**mesh, "world_size": 128}) == 128
+    assert stated_world_size([], {"tensor_model_parallel_size": 8}) is None

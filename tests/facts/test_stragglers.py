@@ -110,6 +110,29 @@ def test_without_hosts_a_whole_stage_is_not_taken_for_groups():
     assert (found.fields["role"], found.fields["host_count"]) == ("stage", 0)
 
 
+@pytest.mark.parametrize(
+    ("guilty", "hosts", "block"),
+    [(range(12, 16), True, 1), (range(4, 8), True, None), (range(12, 16), False, 0)],
+)
+def test_an_end_of_the_ranks_may_be_a_stage_where_the_layout_is_unknown(guilty, hosts, block):
+    records = series(slow(*guilty), ranks=16)
+    for one in records if not hosts else ():
+        one.host = None
+    assert {one.fields["end_block"] for one in told(*records)} == {block}
+    known = arguments(tensor_model_parallel_size=2, pipeline_model_parallel_size=1, world_size=16)
+    assert {one.fields["end_block"] for one in told(*records, *known)} == {None}
+
+
+def test_two_hosts_at_the_end_of_the_ranks():
+    found = told(*series(slow(*range(24, 32)), ranks=32))
+    assert [one.fields["end_block"] for one in found] == [2, 2]
+
+
+def test_ranks_that_are_equally_slow_stand_together():
+    (found,) = told(*series(slow(4, 5, 6, 7), noise=0.0))
+    assert found.fields["slowest"] == ["ranks 4, 5, 6, 7 on node-02: +14% in 100% of the steps"]
+
+
 def test_a_slow_host_within_a_slow_stage():
     sizes = arguments(tensor_model_parallel_size=2, pipeline_model_parallel_size=2, world_size=16)
     own = {rank: 0.6 for rank in range(8, 16)} | {rank: 0.72 for rank in range(12, 16)}

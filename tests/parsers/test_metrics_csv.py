@@ -37,6 +37,20 @@ def test_each_row_belongs_to_its_rank_and_host():
     assert (first.clock, first.number, second.number) == (Clock.LOCAL, 2, 3)
 
 
+@pytest.mark.parametrize(
+    ("rows", "ranks"),
+    [
+        (["1,0,a,0.5", "1,1,a,0.5", "2,0,a,0.5", "2,1,a,0.5"], [0, 1, 0, 1]),
+        (["1,0,a,0.5", "1,0,b,0.5", "2,0,a,0.5", "2,0,b,0.5"], [None] * 4),
+        (["1,0,a,0.5", "2,0,a,0.5", "3,0,a,0.5"], [None] * 3),
+        (["1,cpu,a,0.5", "1,cuda,a,0.5"], [None] * 2),
+    ],
+)
+def test_a_device_is_the_rank_where_a_step_has_several(rows, ranks):
+    text = "\n".join(["step,device,host,compute_s", *rows]) + "\n"
+    assert [record.line.rank for record in measured(dialect, text, "m.csv")] == ranks
+
+
 def test_a_repeated_header_and_a_row_cut_off_are_skipped():
     text = "step,loss,lr\n1,2.5,1e-4\nstep,loss,lr\n1,2.5,1e-4\n2,2.4"
     assert [record.step for record in measured(dialect, text, "m.csv")] == [1, 1]

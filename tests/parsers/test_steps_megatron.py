@@ -159,6 +159,19 @@ def test_power_is_read_and_energy_is_not():
     assert not [name for name in record.values if "energy" in name]
 
 
+@pytest.mark.parametrize("label", ["actual seqlen", "curriculum seqlen"])
+def test_the_sequence_length_of_a_step(label):
+    lines = "".join(
+        STAMPED.replace("1200/", f"12{n}0/").replace(
+            " learning rate", f" {label}: {length} | learning rate"
+        )
+        + "\n"
+        for n, length in ((0, " 2048"), (1, " 2048"), (2, " 4096"))
+    )
+    lengths = [one.values["sequence_length"] for one in measured(dialect, lines)]
+    assert lengths == [2048, 2048, 4096]
+
+
 def test_a_table_of_all_ranks_gives_one_record_a_rank():
     first, second = measured(dialect, ALL.format(STAMPED))[1:]
     assert (first.line.rank, second.line.rank) == (0, 1)

@@ -1,4 +1,4 @@
-"""How much is done in a step: a batch that is ramped up makes steps longer, not the job slower."""
+"""How much is done in a step: a larger batch or longer sequences are no slower job."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,8 @@ def work_of(
         writer: Whose lines they are.
     """
     wanted = set(lines)
-    for metric in ("global_batch", "tokens_per_s", "tokens_per_s_gpu"):
+
+    def logged(metric: str) -> list[float]:
         by_line = {
             line: value
             for points in series
@@ -33,12 +34,18 @@ def work_of(
             for line, value in zip(points.lines, points.values, strict=True)
             if line in wanted
         }
-        work = [by_line.get(line, 0.0) for line in lines]
-        if metric != "global_batch":
-            work = [rate * taken for rate, taken in zip(work, seconds, strict=True)]
-        if min(work) > 0:
-            return work
-    return [0.0] * len(lines)
+        return [by_line.get(line, 0.0) for line in lines]
+
+    lengths = logged("sequence_length")
+    batches = logged("global_batch")
+    if min(batches) > 0:
+        each = lengths if min(lengths) > 0 else [1.0] * len(lines)
+        return [batch * length for batch, length in zip(batches, each, strict=True)]
+    for metric in ("tokens_per_s", "tokens_per_s_gpu"):
+        rates = logged(metric)
+        if min(rates) > 0:
+            return [rate * taken for rate, taken in zip(rates, seconds, strict=True)]
+    return lengths if min(lengths) > 0 else [0.0] * len(lines)
 
 
 def compare_by_work(pace: Pace) -> None:

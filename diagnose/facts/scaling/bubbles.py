@@ -12,9 +12,16 @@ EVENT = "train.pipeline_bubble"
 SAID_BY = "pipeline_model_parallel_size"
 """Argument whose line shows it."""
 
+RATES = ("tflops", "mfu")
+"""Metrics that say whether the GPUs are used well in spite of it."""
+
 
 def bubbles(reading: Reading) -> Iterator[Event]:
-    """Yield the idle share of the pipeline that the printed arguments make."""
+    """Yield the idle share of the pipeline that the printed arguments make.
+
+    Args:
+        reading: Its arguments, and its series for ``rated``: how well the GPUs are used is logged.
+    """
     lines = [
         event
         for event in reading.events
@@ -31,6 +38,7 @@ def bubbles(reading: Reading) -> Iterator[Event]:
         "micro_batches": rounds,
         "chunks": chunks,
         "share": training.bubble(stages, rounds, chunks),
+        "rated": any(points.metric in RATES for points in reading.points),
     }
     last = lines[-1]
     yield Event(

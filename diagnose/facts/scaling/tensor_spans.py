@@ -2,7 +2,7 @@
 
 The nodes are those of the ranks of each group where the logs place them. Else they follow from how
 many ranks a node holds: by the topology line of NCCL's largest communicator, by the launcher or, as
-an upper bound, by nvidia-smi's table.
+an upper bound, by nvidia-smi's table. One row of one GPU is a piece of a table, not the node.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,8 @@ def tensor_spans(events: Sequence[Event], job: JobModel) -> Iterator[Event]:
             ranks = event.fields.get("local_ranks")
             launched = max(launched, len(ranks) if isinstance(ranks, list) else 0)
         elif event.name == "nvidia_smi.gpu":
-            listed = max(listed, whole(event.fields.get("listed")) or 0)
+            rows = whole(event.fields.get("listed")) or 0
+            listed = max(listed, rows if rows > 1 else 0)
         elif event.fact == "arg.tensor_model_parallel_size" and isinstance(value, int):
             sizes.append((value, event))
     if not sizes:

@@ -12,7 +12,9 @@ work short and wait long. What is compared is therefore the own work, never the 
     the other units are mended, and all units together account for ``explained`` of what is lost.
     ``wait_ratio`` is its wait over that of the median rank; ``chance`` bounds the probability of
     such a rank among equal ones; ``stage``: it is a whole pipeline stage, so that the division of
-    layers may be to blame as well; ``slowest``: the ten slowest ranks.
+    layers may be to blame as well; so it may where the size of the pipeline is not known and all
+    units are the first or last part of the ranks, over ``end_block`` hosts (0 if unknown);
+    ``slowest``: the ten slowest ranks.
 ``train.ranks_imbalanced``
     ``role`` says which places of the layout are slow on all hosts (``stage``, ``expert``,
     ``slot``), or that slow ranks are too many to be faults (``scattered``), take turns (``turns``,
@@ -35,7 +37,7 @@ from diagnose.facts.stragglers.collectives import transfers
 from diagnose.facts.stragglers.gains import gains
 from diagnose.facts.stragglers.places import Place, places_of
 from diagnose.facts.stragglers.telling import EVENTS, Teller
-from diagnose.facts.stragglers.units import units
+from diagnose.facts.stragglers.units import end_block, units
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
@@ -64,10 +66,10 @@ def derive(
         return
     hosts = {one.rank: one.host for one in series if one.rank is not None and one.host}
     places = places_of(job, compared.ranks, hosts)
-    yield from _judge(compared, places)
+    yield from _judge(compared, places, staged=job.report.parallel.get("pp") is not None)
 
 
-def _judge(compared: table.Table, places: dict[int, Place]) -> Iterator[Event]:
+def _judge(compared: table.Table, places: dict[int, Place], *, staged: bool) -> Iterator[Event]:
     cells = scores.with_excess(compared)
     cells, correlation = lengths.evened(cells)
     levels = scores.usual(cells)
@@ -78,12 +80,13 @@ def _judge(compared: table.Table, places: dict[int, Place]) -> Iterator[Event]:
     standing_out = scores.stand_out(cells, scores.bound(noise, usual))
     found, scattered = units([one.rank for one in standing_out], places)
     won = gains(cells, [unit.ranks for unit in found], scores.SIGMA * noise)
+    block = None if staged else end_block(found, places)
     tell = Teller(compared, cells, places, standing_out)
     for unit, gain in zip(found, won.each, strict=True):
         if unit.is_end_stage:
             yield tell.end_stage(unit, gain)
         else:
-            yield tell.straggler(unit, gain, won.explained)
+            yield tell.straggler(unit, gain, won.explained, block)
     for imbalance in imbalances:
         yield tell.imbalance(imbalance)
     if scattered:

@@ -49,13 +49,14 @@ class Teller:
             "steps": table.steps,
         }
 
-    def straggler(self, unit: Unit, gain: float, explained: float) -> Event:
+    def straggler(self, unit: Unit, gain: float, explained: float, end_block: int | None) -> Event:
         """Return the event of one unit.
 
         Args:
             unit: Who.
             gain: Share of the step without it.
             explained: Share of all that is lost, of all units together.
+            end_block: Hosts of all units, where they may be an end stage of an unknown pipeline.
         """
         own = [self._scores[rank] for rank in unit.ranks]
         worst = max(own, key=lambda one: (one.excess * one.share, -one.rank))
@@ -78,6 +79,7 @@ class Teller:
             "chance": max(one.chance for one in own),
             "wait_ratio": median(waits) if waits else None,
             "stage": unit.stage,
+            "end_block": end_block,
             "slowest": self._slowest(),
             **self._common,
         }
@@ -158,12 +160,17 @@ class Teller:
         return self._event(EVENTS[2], fields, self._place(self._table.ranks[0]))
 
     def _slowest(self) -> list[Value]:
+        """Return the slowest ranks; those of a host that are equally slow stand together."""
         worst = sorted(self._scores.values(), key=lambda one: (-one.excess * one.share, one.rank))
+        alike: dict[tuple[str | None, str], list[int]] = {}
+        for one in worst[:SLOWEST]:
+            how = f"{one.excess:+.0%} in {one.share:.0%} of the steps"
+            alike.setdefault((self._places[one.rank].host, how), []).append(one.rank)
         return [
-            f"rank {one.rank}"
-            + (f" on {host}" if (host := self._places[one.rank].host) else "")
-            + f": {one.excess:+.0%} in {one.share:.0%} of the steps"
-            for one in worst[:SLOWEST]
+            f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, sorted(ranks)))}"
+            + (f" on {host}" if host else "")
+            + f": {how}"
+            for (host, how), ranks in alike.items()
         ]
 
     def _hosts(self, ranks: Sequence[int]) -> dict[str, Value]:

@@ -74,6 +74,30 @@ def units(slow: Collection[int], places: Mapping[int, Place]) -> tuple[list[Unit
     return found, []
 
 
+def end_block(found: Sequence[Unit], places: Mapping[int, Place]) -> int | None:
+    """Return over how many hosts slow ranks lie that may be an end stage of an unknown pipeline.
+
+    Stages are equal parts of all ranks, in order, so that the slow ranks must be the first or the
+    last such part, and whole hosts.
+
+    Args:
+        found: Who is slow.
+        places: Of all ranks that are compared.
+
+    Returns:
+        The hosts, 0 where they are unknown; None where the ranks are no such part.
+    """
+    slow = sorted(rank for unit in found for rank in unit.ranks)
+    every, size = sorted(places), len(slow)
+    if size < 2 or size == len(every) or len(every) % size or slow not in (
+        every[:size], every[-size:]
+    ):  # fmt: skip
+        return None
+    hosts = {places[rank].host for rank in slow} - {None}
+    shared = hosts & {places[rank].host for rank in every if rank not in slow}
+    return None if shared else len(hosts)
+
+
 def _whole_stage(ranks: Sequence[int], places: Mapping[int, Place]) -> int | None:
     """Return the stage that has just these ranks."""
     stage = places[ranks[0]].stage

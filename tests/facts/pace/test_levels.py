@@ -82,6 +82,20 @@ def test_a_change_of_the_batch_is_stated():
     assert shift["rise"] == pytest.approx(0.15, abs=0.01)
 
 
+@pytest.mark.parametrize("batch", [[], [512.0] * 300])
+def test_longer_sequences_are_work_that_changes(batch):
+    length = [2048.0 if at < 120 else 4096.0 for at in range(300)]
+    values = [one * (1.0 if at < 120 else 2.3) for at, one in enumerate(noisy(300))]
+    logged = [points("global_batch", batch, first=1000)] if batch else []
+    (shift,) = found(
+        points("step_time", values, first=1000),
+        points("sequence_length", length, first=1000),
+        *logged,
+    )
+    assert shift["work_changed"]
+    assert shift["rise"] == pytest.approx(0.15, abs=0.01)
+
+
 def test_slower_and_slower():
     values = [one * (1 + 0.1 * at / 300) for at, one in enumerate(noisy(300))]
     memory = [4e10 * (1 + 0.3 * at / 300) for at in range(300)]
