@@ -26,15 +26,9 @@ from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
 EVENTS = (
-<<<<<<< HEAD
-    *jumps.EVENTS, *repeated_jumps.EVENTS, *repeats.EVENTS, *resumes.EVENTS, overflow_runs.FALL,
-    overflow_streaks.STREAK, spike_clusters.NAME, rises.RISE, same_ranks.NAME, first_nans.NAME,
-    last_climbs.NAME,
-=======
     *jumps.EVENTS, *repeated_jumps.EVENTS, *repeats.EVENTS, *resumes.EVENTS,
     *gradient_rows.EVENTS, overflow_runs.FALL, overflow_streaks.STREAK, spike_clusters.NAME,
-    rises.RISE, same_ranks.NAME, first_nans.NAME,
->>>>>>> fixloss
+    rises.RISE, same_ranks.NAME, first_nans.NAME, last_climbs.NAME,
 )  # fmt: skip
 
 
