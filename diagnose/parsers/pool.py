@@ -24,7 +24,7 @@ from diagnose.parsers.collect import Collector
 from diagnose.parsers.reader import Reader
 from diagnose.parsers.speakers import Speakers
 
-CHUNK = 64 << 20
+CHUNK = 16 << 20
 """Bytes of a large plain file that one unit of work covers."""
 
 WORTH_WORKERS = 24 << 20

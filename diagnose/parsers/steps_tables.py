@@ -16,7 +16,6 @@ their loss get the sum.
 *Empty*: the table has no column that is known. *Cut off*: a row with fewer cells ends the table.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 
 from diagnose.ingest.lazy import LazyPattern
@@ -25,8 +24,7 @@ from diagnose.parsers.base import BlockText, BulkParser
 from diagnose.parsers.metric_names import metrics, number, with_nan_events
 
 HEADER = LazyPattern(
-    rb"^[ \t|]*(?:[Ee]poch|EPOCH|[Ss]tep|[Ii]ter(?:ation)?)(?:[ \t]*\|[ \t]*|[ \t]+)[A-Za-z][\w \t|@.%/()-]*\r?$",
-    re.MULTILINE,
+    rb"\n[ \t|]*(?:[Ee]poch|EPOCH|[Ss]tep|[Ii]ter(?:ation)?)(?:[ \t]*\|[ \t]*|[ \t]+)[A-Za-z][\w \t|@.%/()-]*\r?(?=\n|\Z)"
 )
 NAMES_APART = LazyPattern(r"\s*\|\s*|\t+| {2,}")
 CELLS_APART = LazyPattern(r"[\s|]+")
@@ -44,11 +42,12 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
 
 
 def _measure(block: BlockText) -> Iterator[Measurement]:
-    for header in HEADER.finditer(block.data):
-        names = NAMES_APART.split(header[0].decode("utf-8", "replace").strip(" \t|\r"))
+    # A line end that stands in the pattern is found much faster than the beginning of a line.
+    for header in HEADER.finditer(b"\n" + block.data):
+        names = NAMES_APART.split(header[0].decode("utf-8", "replace").strip(" \t|\r\n"))
         if len(names) < 3:
             continue
-        for offset, line in _lines(block.data, header.end()):
+        for offset, line in _lines(block.data, header.end() - 1):
             cells = _cells(line)
             if len(cells) != len(names) or not (step := STEP.fullmatch(cells[0])):
                 if RULE.fullmatch(line):

@@ -8,6 +8,7 @@
     that over the first half, less one. All of these are None where the logs do not show them.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from statistics import median
@@ -47,8 +48,10 @@ def gradient_rows(
 
 
 def _longest(run: Run, is_one: Callable[[float], bool]) -> tuple[int, int] | None:
-    values, at, best = run.points.values, run.begin, (0, 0)
-    for found, group in groupby(values[run.begin : run.end], key=is_one):
+    values, at, best = run.points.values[run.begin : run.end], run.begin, (0, 0)
+    if 0.0 not in values and math.isfinite(sum(values)):
+        return None  # nearly every run: told at a hundredth of the cost
+    for found, group in groupby(values, key=is_one):
         length = sum(1 for _ in group)
         if found and length > best[1] - best[0]:
             best = at, at + length
