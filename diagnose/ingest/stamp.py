@@ -97,7 +97,10 @@ def plain_time(found: re.Match[str]) -> float | None:
 
 def plain_seconds(text: str) -> float | None:
     """Return what ``plain_time`` does for a whole text that ``PLAIN`` matches, without a search."""
-    return _sum(_whole_seconds(text[:19]), 0.0, text[20:] or None)
+    minute, second = _minute(text[:16]), text[17:19]
+    if minute is None or second > "60":
+        return None
+    return _sum(minute, float(second), text[20:] or None)
 
 
 def parse_stamp(text: str) -> tuple[float, Clock] | None:
@@ -152,9 +155,9 @@ def _sum(day: float | None, seconds: float | None, fraction: str | None) -> floa
 
 
 @lru_cache(maxsize=4096)
-def _whole_seconds(text: str) -> float | None:
+def _minute(text: str) -> float | None:
     day = _day(text[:4], text[5:7], text[8:10])
-    return _sum(day, _seconds(text[11:13], text[14:16], text[17:19]), None)
+    return _sum(day, _seconds(text[11:13], text[14:16], "00"), None)
 
 
 @lru_cache(maxsize=64)

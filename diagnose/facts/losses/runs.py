@@ -155,7 +155,9 @@ def _runs(points: Points, attempts: Attempts, loads: Sequence[Event]) -> list[Ru
     load_lines = [one.line for one in loads]
     marks = sorted({*load_lines, *attempts.starts.get(points.file, ())})
     marked = {bisect_left(points.lines, line) for line in marks} - {0, len(points.lines)}
-    backward = {place for place, (one, two) in enumerate(pairwise(points.steps), 1) if two < one}
+    steps, backward = points.steps.tolist(), set[int]()
+    if steps != sorted(steps):  # most counters never go back, which a sort tells at once
+        backward = {place for place, (one, two) in enumerate(pairwise(steps), 1) if two < one}
     cuts = [0, *sorted(marked | _lasting(backward, marked, len(points.steps))), len(points.steps)]
     found = []
     for begin, end in pairwise(cuts):
