@@ -379,16 +379,21 @@ def _apply(limits: Limits, reading: Reading) -> None:
 
 def _cut(series: Sequence[Points], since: float, until: float) -> None:
     """Leave out the points outside the limits; series that share their columns go on sharing."""
-    before = [replace(points) for points in series]
-    columns: dict[int, Points] = {}
-    for points, whole in zip(series, before, strict=True):
-        inside = [not (time < since or time > until) for time in whole.times]
-        points.values = array("d", compress(whole.values, inside))
-        points.steps = array("d", compress(whole.steps, inside))
-        points.times = array("d", compress(whole.times, inside))
-        points.lines = array("q", compress(whole.lines, inside))
-        shared = columns.setdefault(id(whole.times), points)
-        points.steps, points.times, points.lines = shared.steps, shared.times, shared.lines
+    cut: dict[int, tuple[Points, list[bool], Points]] = {}
+    for points in series:
+        if id(points.times) not in cut:
+            inside = [not (time < since or time > until) for time in points.times]
+            left = replace(
+                points,
+                steps=array("d", compress(points.steps, inside)),
+                times=array("d", compress(points.times, inside)),
+                lines=array("q", compress(points.lines, inside)),
+            )
+            # The series as it was is kept, so that no other column takes its identity.
+            cut[id(points.times)] = replace(points), inside, left
+        _, inside, left = cut[id(points.times)]
+        points.values = array("d", compress(points.values, inside))
+        points.steps, points.times, points.lines = left.steps, left.times, left.lines
 
 
 def _moment(text: str | None, option: str) -> float | None:

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from diagnose.model.event import Event, Points, Value
+from diagnose.model.event import Event, Points, Value, Writer
 from diagnose.model.reading import Reading
 
 LOADS = "ckpt.load"
@@ -124,14 +124,13 @@ def find_attempts(reading: Reading) -> Attempts:
 
 def step_counters(series: Iterable[Points]) -> list[Points]:
     """Return one series with step numbers of each file and writer, the longest."""
-    longest: dict[tuple[str, int | None, str | None, int], Points] = {}
+    longest: dict[Writer, Points] = {}
     for points in series:
-        key = (points.file, points.rank, points.host, points.attempt)
-        known = longest.get(key)
+        known = longest.get(points.writer)
         if any(step == step for step in points.steps) and (
             known is None or len(points.steps) > len(known.steps)
         ):
-            longest[key] = points
+            longest[points.writer] = points
     return list(longest.values())
 
 

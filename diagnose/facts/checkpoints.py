@@ -18,7 +18,8 @@ from statistics import median
 from diagnose.facts.attempts import step_counters
 from diagnose.facts.clock import Clocks
 from diagnose.facts.exits import waiting_ranks
-from diagnose.model.event import Event, Nature, Points, Value
+from diagnose.facts.points import event_from
+from diagnose.model.event import Event, Points, Value
 from diagnose.model.reading import Reading
 
 EVENTS = ("ckpt.save", "ckpt.save_open")
@@ -83,7 +84,7 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
                 "share": lasted / (lasted + between) if between else None,
                 "awaited": _awaited(event.rank, waited),
             }
-            yield _at(event, "ckpt.save", fields)
+            yield event_from(event, "ckpt.save", fields)
 
 
 def _awaited(rank: int | None, waited: set[int | None]) -> int | None:
@@ -139,7 +140,7 @@ def gaps(reading: Reading) -> Iterator[Event]:
                 "lasted": lasted,
                 "awaited": _awaited(start.rank, waited),
             }
-            yield _at(start, "ckpt.save", fields)
+            yield event_from(start, "ckpt.save", fields)
 
 
 def _starts_alone(events: Sequence[Event]) -> dict[str, list[Event]]:
@@ -183,7 +184,9 @@ def open_saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
     for file, start in starts.items():
         if start.line > max(last_step.get(file, 0), last_end.get(file, 0)):
             fields = {name: start.fields.get(name) for name in ("step", "path")}
-            yield _at(start, "ckpt.save_open", {**fields, "lead": _lead(start, timeouts, clocks)})
+            yield event_from(
+                start, "ckpt.save_open", {**fields, "lead": _lead(start, timeouts, clocks)}
+            )
 
 
 def _lead(start: Event, timeouts: list[Event], clocks: Clocks) -> float | None:
@@ -195,12 +198,3 @@ def _lead(start: Event, timeouts: list[Event], clocks: Clocks) -> float | None:
         if apart is not None and isinstance(waited, int | float):
             leads.append(abs(apart[0] - waited))
     return min(leads, default=None)
-
-
-def _at(event: Event, name: str, fields: dict[str, Value]) -> Event:
-    return Event(
-        name=name, nature=Nature.MEASUREMENT, file=event.file, line=event.line,
-        end_line=event.end_line, text=event.text, fields=fields, time=event.time,
-        clock=event.clock, rank=event.rank, local_rank=event.local_rank, host=event.host,
-        attempt=event.attempt,
-    )  # fmt: skip

@@ -36,7 +36,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from diagnose.facts.attempts import Attempts, step_counters
 from diagnose.facts.clock import Clocks
 from diagnose.facts.job import JobModel
-from diagnose.facts.points import Point, step_before
+from diagnose.facts.points import Point, point_at, step_before
 from diagnose.model.event import Clock, Event, Points, Value
 from diagnose.model.reading import Reading
 from diagnose.parsers.memory_phase import of_engine, phase, users_frame
@@ -267,7 +267,7 @@ class _Memory:
             count = len(points.lines)
             end = bisect_left(points.lines, event.line) if points.file == event.file else count
             run = [
-                Point(points.steps[at], points.times[at], points.values[at], points.lines[at])
+                point_at(points, at)
                 for at in range(max(0, end - MOST_POINTS), end)
                 if points.values[at] == points.values[at]
                 and self._attempts.at(points.file, points.lines[at], points.attempt)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from diagnose.facts.gpu_memory import GROWING, MOST_POINTS, line
-from diagnose.facts.points import Point, derived_event
+from diagnose.facts.points import derived_event, point_at
 from diagnose.model.event import Clock, Event, Points, Value
 from diagnose.model.reading import Reading
 
@@ -67,11 +67,7 @@ def _growth(points: Points, capacity: float | None, by_file: dict[str, Clock]) -
     ):
         return
     begin = max(int(SETTLING * count), count - MOST_POINTS)
-    known = [
-        Point(points.steps[at], points.times[at], points.values[at], points.lines[at])
-        for at in range(begin, count)
-        if math.isfinite(points.values[at])
-    ]
+    known = [point_at(points, at) for at in range(begin, count) if math.isfinite(points.values[at])]
     numbered = all(b.step > a.step for a, b in zip(known, known[1:], strict=False))
     pairs = [(one.step if numbered else float(place), one.value) for place, one in enumerate(known)]
     if len(pairs) < FEWEST_POINTS // 2:

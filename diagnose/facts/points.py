@@ -26,6 +26,13 @@ class Point:
     line: int
 
 
+def point_at(points: Points, place: int) -> Point:
+    """Return one point of a series."""
+    return Point(
+        points.steps[place], points.times[place], points.values[place], points.lines[place]
+    )
+
+
 def points_of(points: Points) -> list[Point]:
     """Return the points of a series."""
     columns = points.steps, points.times, points.values, points.lines
@@ -68,6 +75,22 @@ def derived_event(
         fields={"metric": points.metric, **fields},
         time=point.time if timed else None, clock=clock if timed else Clock.NONE,
         rank=points.rank, host=points.host, attempt=points.attempt,
+    )  # fmt: skip
+
+
+def event_from(event: Event, name: str, fields: dict[str, Value]) -> Event:
+    """Return an event that stands where another one does and follows from it.
+
+    Args:
+        event: The other one.
+        name: Of the new event.
+        fields: What it says.
+    """
+    return Event(
+        name=name, nature=Nature.MEASUREMENT, file=event.file, line=event.line,
+        end_line=event.end_line, text=event.text, fields=fields, time=event.time,
+        clock=event.clock, rank=event.rank, local_rank=event.local_rank, host=event.host,
+        attempt=event.attempt,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from typing import Literal
 from diagnose.facts.attempts import Attempts, step_counters
 from diagnose.facts.clock import Clocks, Instant
 from diagnose.facts.exits import EXITS
-from diagnose.model.event import Clock, Event, Nature, Points
+from diagnose.model.event import Clock, Event, Nature, Points, Writer
 from diagnose.model.reading import Reading
 
 WORK = ("nccl.collective", "train.", "inference.")
@@ -288,20 +288,16 @@ def _mark(event: Event, clocks: Clocks) -> Mark:
 def _counters(series: list[Points]) -> list[Points]:
     """Return one series of each writer: its step counter, else the records it prints."""
     counters = step_counters(series)
-    counted = {_writer(points) for points in counters}
-    records: dict[tuple[str, int | None, str | None, int], Points] = {}
+    counted = {points.writer for points in counters}
+    records: dict[Writer, Points] = {}
     for points in series:
-        writer = _writer(points)
+        writer = points.writer
         if points.metric not in UNNUMBERED or writer in counted:
             continue
         known = records.get(writer)
         if known is None or len(points.lines) > len(known.lines):
             records[writer] = points
     return [*counters, *records.values()]
-
-
-def _writer(points: Points) -> tuple[str, int | None, str | None, int]:
-    return points.file, points.rank, points.host, points.attempt
 
 
 def _series_marks(

@@ -9,7 +9,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,6 +51,34 @@ def level_and_noise(values: Sequence[float]) -> tuple[float, float]:
     """
     level = statistics.median(values)
     return level, SIGMA * statistics.median(abs(value - level) for value in values)
+
+
+def noise_of_steps(values: Sequence[float]) -> float:
+    """Return the noise of a series by the differences of neighbours, which a trend hardly changes.
+
+    Args:
+        values: At least two, in order.
+    """
+    apart = statistics.median(abs(late - early) for early, late in pairwise(values))
+    return SIGMA * apart / math.sqrt(2)
+
+
+def binomial_tail(hits: int, tries: int, share: float) -> float:
+    """Return the chance of so many hits or more.
+
+    Args:
+        hits: As found.
+        tries: How many.
+        share: Chance of each, above 0.
+    """
+    if share >= 1:
+        return 1.0
+    logs = [
+        math.lgamma(tries + 1) - math.lgamma(one + 1) - math.lgamma(tries - one + 1)
+        + one * math.log(share) + (tries - one) * math.log1p(-share)
+        for one in range(hits, tries + 1)
+    ]  # fmt: skip
+    return min(1.0, sum(map(math.exp, logs)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,6 +192,10 @@ class Rows:
     values: dict[str, "array[float]"]
 
 
+Writer = tuple[str, int | None, str | None, int]
+"""File, rank, host and attempt."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Points:
     """One metric of one writer over time, as columns of equal length in the order of the file.
@@ -217,6 +221,11 @@ class Points:
     times: "array[float]" = field(default_factory=lambda: array("d"))
     values: "array[float]" = field(default_factory=lambda: array("d"))
     lines: "array[int]" = field(default_factory=lambda: array("q"))
+
+    @property
+    def writer(self) -> Writer:
+        """Whose series it is."""
+        return self.file, self.rank, self.host, self.attempt
 
 
 @dataclass(slots=True, frozen=True)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from diagnose.facts.case import build
-from diagnose.facts.stragglers.scores import binomial_tail
+from diagnose.facts.stragglers.scores import binomial_bound
 from diagnose.model.event import Nature
 
 from .build import event, points, reading
@@ -274,6 +274,6 @@ def test_a_table_of_extremes_says_that_there_is_one():
 
 
 def test_the_bound_on_chance():
-    assert binomial_tail(0.01, 100, 0.01) == 1
-    assert binomial_tail(0.5, 100, 0.01) < 1e-60
-    assert binomial_tail(1, 5, 0.01) == pytest.approx(1e-10)
+    assert binomial_bound(0.01, 100, 0.01) == 1
+    assert binomial_bound(0.5, 100, 0.01) < 1e-60
+    assert binomial_bound(1, 5, 0.01) == pytest.approx(1e-10)

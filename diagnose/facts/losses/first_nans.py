@@ -8,7 +8,8 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from diagnose.model.event import Event, Nature
+from diagnose.facts.points import event_from
+from diagnose.model.event import Event, Value
 
 NAME = "train.nan_first"
 
@@ -32,15 +33,13 @@ def first_nans(events: Iterable[Event]) -> Iterator[Event]:
         if not later or len(ranks) > SHARE * len(steps) or not math.isfinite(max(later)):
             continue
         event = found[ranks[0]]
-        yield Event(
-            name=NAME, nature=Nature.MEASUREMENT, file=event.file, line=event.line,
-            end_line=event.end_line, text=event.text, time=event.time, clock=event.clock,
-            rank=event.rank, host=event.host, attempt=event.attempt,
-            fields={
-                "step": int(first), "ranks": [*ranks], "others": len(later),
-                "ahead": int(min(later) - first),
-            },
-        )  # fmt: skip
+        fields: dict[str, Value] = {
+            "step": int(first),
+            "ranks": [*ranks],
+            "others": len(later),
+            "ahead": int(min(later) - first),
+        }
+        yield event_from(event, NAME, fields)
 
 
 def _step(event: Event) -> float:

@@ -14,7 +14,7 @@ from itertools import groupby
 from statistics import median
 
 from diagnose.facts.losses.runs import Run, Series
-from diagnose.facts.points import Point, derived_event, whole
+from diagnose.facts.points import derived_event, point_at, whole
 from diagnose.model.event import Clock, Event, Value
 
 FEWEST = 3
@@ -81,7 +81,7 @@ def _event(
         "loss": late,
         "loss_change": late / early - 1 if early and late is not None else None,
     }
-    point = Point(first, points.times[begin], points.values[begin], points.lines[begin])
+    point = point_at(points, begin)
     event = derived_event(points, point, name, fields, by_file)
     event.attempt = run.attempt
     return event

@@ -14,12 +14,11 @@ level before (``recovered_steps`` later); the next one may begin there.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import median
 
 from diagnose.facts.losses.runs import Run
-from diagnose.facts.points import Point, derived_event, whole
-from diagnose.facts.statistics import SIGMA, level_and_noise
+from diagnose.facts.points import derived_event, point_at, whole
+from diagnose.facts.statistics import level_and_noise, noise_of_steps
 from diagnose.model.event import Clock, Event, Value
 
 EVENTS = ("train.loss_jump", "train.gradient_jump")
@@ -120,7 +119,7 @@ def _jumps(
                 continue
             fields, until = _jump(course, place, level, noise)
             at = places[place]
-            point = Point(points.steps[at], points.times[at], points.values[at], points.lines[at])
+            point = point_at(points, at)
             event = derived_event(points, point, name, fields, by_file)
             event.attempt = run.attempt
             yield event
@@ -148,7 +147,7 @@ def _level(values: Sequence[float], place: int) -> tuple[float, float]:
     history = values[max(0, place - HISTORY) : place]
     level, noise = level_and_noise(history)
     if place >= FEW:
-        noise = SIGMA * median(abs(two - one) for one, two in pairwise(history)) / math.sqrt(2)
+        noise = noise_of_steps(history)
     if place >= LONG:
         # Behind a step of the curve the last points are its level, not the median of all.
         level = median(history[-LONG:])

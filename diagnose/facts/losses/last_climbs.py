@@ -10,12 +10,11 @@
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from statistics import median
 
 from diagnose.facts.losses.runs import Run
-from diagnose.facts.points import Point, derived_event, whole
-from diagnose.facts.statistics import SIGMA
+from diagnose.facts.points import derived_event, point_at, whole
+from diagnose.facts.statistics import noise_of_steps
 from diagnose.model.event import Clock, Event, Value
 
 NAME = "train.climb_to_nan"
@@ -55,7 +54,7 @@ def climbs(
         if fields is None:
             continue
         at = places[-1]
-        point = Point(points.steps[at], points.times[at], points.values[at], points.lines[at])
+        point = point_at(points, at)
         event = derived_event(
             points, point, NAME, {"step": whole(points.steps[at]), **fields}, by_file
         )
@@ -75,7 +74,7 @@ def _climb(values: Sequence[float]) -> dict[str, Value] | None:
     levels = [median(values[at : at + LEVEL]) for at in range(len(values) - LEVEL - LAST + 1)]
     lowest = min(range(len(levels)), key=levels.__getitem__)
     quiet = values[: lowest + LEVEL]
-    noise = SIGMA * median(abs(two - one) for one, two in pairwise(quiet)) / math.sqrt(2)
+    noise = noise_of_steps(quiet)
     level, peak = levels[lowest], median(values[-LAST:])
     return {
         "before": level,

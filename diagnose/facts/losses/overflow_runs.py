@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator
 
 from diagnose.facts.attempts import step_counters
-from diagnose.facts.points import step_before
-from diagnose.model.event import Event, Nature, Points, Value
+from diagnose.facts.points import event_from, step_before
+from diagnose.model.event import Event, Points, Value
 from diagnose.model.reading import Reading
 
 FALL = "train.scale_fall"
@@ -83,11 +83,7 @@ def _fall(run: list[Event], steps: Points | None, *, resumed: bool) -> Event | N
         "within": last - first if first is not None and last is not None else None,
         "recovered": None,
     }
-    return Event(
-        name=FALL, nature=Nature.MEASUREMENT, file=end.file, line=end.line, end_line=end.line,
-        text=end.text, fields=fields, time=end.time, clock=end.clock, rank=end.rank, host=end.host,
-        attempt=end.attempt,
-    )  # fmt: skip
+    return event_from(end, FALL, fields)
 
 
 def _step(event: Event, steps: Points | None) -> int | None:

@@ -11,7 +11,8 @@ from itertools import pairwise
 
 from diagnose.facts.clock import Clocks
 from diagnose.facts.losses.continuations import RUNS_APART
-from diagnose.model.event import Event, Nature, Value
+from diagnose.facts.points import event_from
+from diagnose.model.event import Event, Value
 
 EVENTS = ("train.jump_again",)
 
@@ -44,11 +45,7 @@ def derive(jumps: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
             "first_file": first.file,
             "first_line": first.line,
         }
-        yield Event(
-            name=EVENTS[0], nature=Nature.MEASUREMENT, file=again.file, line=again.line,
-            end_line=again.end_line, text=again.text, fields=fields, time=again.time,
-            clock=again.clock, rank=again.rank, host=again.host, attempt=again.attempt,
-        )  # fmt: skip
+        yield event_from(again, EVENTS[0], fields)
         return
 
 

@@ -11,12 +11,11 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from statistics import median
 
 from diagnose.facts.losses.runs import Run
-from diagnose.facts.points import Point, derived_event, whole
-from diagnose.facts.statistics import SIGMA
+from diagnose.facts.points import derived_event, point_at, whole
+from diagnose.facts.statistics import noise_of_steps
 from diagnose.model.event import Clock, Event, Value
 
 RISE = "train.loss_rise"
@@ -54,7 +53,7 @@ def rises(runs: Iterable[Run], chance: float | None, by_file: dict[str, Clock]) 
             continue
         lowest, begin = found
         part = [points.values[at] for at in places]
-        noise = SIGMA * median(abs(two - one) for one, two in pairwise(part)) / math.sqrt(2)
+        noise = noise_of_steps(part)
         now, at = median(levels[begin:]), cut[begin][0]
         error = max(noise, 0.005 * now) * CARRY * math.sqrt(2 / size)
         half = (begin + len(levels)) // 2
@@ -71,7 +70,7 @@ def rises(runs: Iterable[Run], chance: float | None, by_file: dict[str, Clock]) 
             "slope": (later - earlier) / levels[lowest],
             "of_chance": levels[-1] / chance if chance else None,
         }
-        point = Point(points.steps[at], points.times[at], points.values[at], points.lines[at])
+        point = point_at(points, at)
         event = derived_event(points, point, RISE, fields, by_file)
         event.attempt = run.attempt
         yield event

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from diagnose.facts.attempts import Attempts
-from diagnose.facts.points import Point
+from diagnose.facts.points import Point, point_at
 from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading
 
@@ -106,7 +106,7 @@ class Series:
         end = bisect_right(points.steps, high, begin, end)
         begin, end = (begin, min(end, begin - most)) if most < 0 else (max(begin, end - most), end)
         return [
-            Point(points.steps[at], points.times[at], points.values[at], points.lines[at])
+            point_at(points, at)
             for at in range(begin, end)
             if math.isfinite(points.steps[at]) and math.isfinite(points.values[at])
         ]

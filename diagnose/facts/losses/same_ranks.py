@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from diagnose.facts.points import Point, derived_event
+from diagnose.facts.points import derived_event, point_at
 from diagnose.model.event import Clock, Event, Points, Value
 
 NAME = "train.ranks_same_loss"
@@ -45,6 +45,6 @@ def same_ranks(losses: Iterable[Points], by_file: dict[str, Clock]) -> Iterator[
         if len(group) > 1:
             ranks = sorted(group)
             points = group[ranks[0]]
-            point = Point(points.steps[0], points.times[0], points.values[0], points.lines[0])
+            point = point_at(points, 0)
             fields: dict[str, Value] = {"ranks": [*ranks], "others": alone, "points": COMPARED}
             yield derived_event(points, point, NAME, fields, by_file)

@@ -9,10 +9,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from math import comb
 
 from diagnose.facts.losses.runs import Series
-from diagnose.model.event import Event, Nature
+from diagnose.facts.points import event_from
+from diagnose.facts.statistics import binomial_tail
+from diagnose.model.event import Event, Value
 
 NAME = "train.loss_jumps"
 
@@ -47,20 +48,13 @@ def clusters(jumps: Sequence[Event], series: Series) -> Iterator[Event]:
         steps = sorted(int(str(one.fields["step"])) for one in found)
         share, count = len(high) / len(set(rates.steps)), sum(step in high for step in steps)
         last = found[-1]
-        yield Event(
-            name=NAME, nature=Nature.MEASUREMENT, file=last.file, line=last.line,
-            end_line=last.end_line, text=last.text, time=last.time, clock=last.clock,
-            rank=last.rank, host=last.host, attempt=last.attempt,
-            fields={
-                "jumps": len(steps),
-                "at_peak": count,
-                "share": share,
-                "chance": sum(
-                    comb(len(steps), k) * share**k * (1 - share) ** (len(steps) - k)
-                    for k in range(count, len(steps) + 1)
-                ),
-                "peak": peak,
-                "first": steps[0],
-                "last": steps[-1],
-            },
-        )  # fmt: skip
+        fields: dict[str, Value] = {
+            "jumps": len(steps),
+            "at_peak": count,
+            "share": share,
+            "chance": binomial_tail(count, len(steps), share),
+            "peak": peak,
+            "first": steps[0],
+            "last": steps[-1],
+        }
+        yield event_from(last, NAME, fields)

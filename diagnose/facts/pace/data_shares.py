@@ -11,14 +11,14 @@ def data_shares(series: list[Points]) -> Iterator[Points]:
     The first line of a later epoch is left out: its wait is the start of the loader's workers.
     """
     others = {
-        (points.metric, points.file, points.rank, points.host, points.attempt): points
+        (points.metric, *points.writer): points
         for points in series
         if points.metric in ("step_time", "epoch")
     }
     for points in series:
         if points.metric != "data_time":
             continue
-        writer = points.file, points.rank, points.host, points.attempt
+        writer = points.writer
         whole = others.get(("step_time", *writer))
         if whole is None:
             continue

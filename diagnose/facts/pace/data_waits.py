@@ -38,15 +38,11 @@ def stalls(series: list[Points], by_file: dict[str, Clock]) -> Iterator[Event]:
         series: With the shares of waiting.
         by_file: What the stamps of each file are measured against.
     """
-    times = {
-        (points.file, points.rank, points.host, points.attempt): points
-        for points in series
-        if points.metric == "step_time"
-    }
+    times = {points.writer: points for points in series if points.metric == "step_time"}
     for points in series:
         if points.metric != "data_share" or not FEWEST <= len(points.values) < MOST:
             continue
-        total = times[points.file, points.rank, points.host, points.attempt]
+        total = times[points.writer]
         taken = dict(zip(total.lines, total.values, strict=True))
         waits = [(point, taken.get(point.line, 0.0)) for point in points_of(points)]
         stalled = [(point, time) for point, time in waits if point.value >= STALL]
@@ -80,12 +76,12 @@ def epoch_starts(series: list[Points], by_file: dict[str, Clock]) -> Iterator[Ev
         by_file: What the stamps of each file are measured against.
     """
     named = {
-        (points.metric, points.file, points.rank, points.host, points.attempt): points
+        (points.metric, *points.writer): points
         for points in series
         if points.metric in ("step_time", "epoch")
     }
     for points in series:
-        writer = points.file, points.rank, points.host, points.attempt
+        writer = points.writer
         times, epochs = named.get(("step_time", *writer)), named.get(("epoch", *writer))
         if points.metric != "data_time" or times is None or epochs is None:
             continue

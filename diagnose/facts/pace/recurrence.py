@@ -14,6 +14,7 @@ from itertools import pairwise
 from statistics import median
 
 from diagnose.facts.pace.slow_steps import Slow
+from diagnose.facts.statistics import binomial_tail
 
 FEWEST_HITS = 3
 LEAST_PRECISION = 0.6
@@ -110,7 +111,7 @@ class Axis:
             len(here) / (len(here) + len(rest)),
             seconds / (seconds + sum(one.excess for one in rest)),
         )
-        chance = tail(len(here), len(self.slow), len(near) / len(self.ends))
+        chance = binomial_tail(len(here), len(self.slow), len(near) / len(self.ends))
         return Fit(hits, possible, precision, hits / possible, chance, here)
 
     def period(self, others: frozenset[int]) -> tuple[float, float] | None:
@@ -157,15 +158,3 @@ def _phase(moments: Sequence[float], distance: float) -> float:
 
     first = min(moments, key=lambda one: median(map(abs, rests(one))))
     return first + median(rests(first))
-
-
-def tail(hits: int, tries: int, share: float) -> float:
-    """Return the chance of so many hits or more."""
-    if share >= 1:
-        return 1.0
-    logs = [
-        math.lgamma(tries + 1) - math.lgamma(one + 1) - math.lgamma(tries - one + 1)
-        + one * math.log(share) + (tries - one) * math.log1p(-share)
-        for one in range(hits, tries + 1)
-    ]  # fmt: skip
-    return min(1.0, sum(map(math.exp, logs)))

@@ -32,6 +32,7 @@ from diagnose.facts.pace.slow_steps import Slow, slow_steps
 from diagnose.facts.pace.steps import Pace
 from diagnose.facts.pace.unnamed import unnamed
 from diagnose.facts.points import whole
+from diagnose.facts.statistics import binomial_tail
 from diagnose.model.event import Clock, Event, Value
 from diagnose.model.reading import Reading
 
@@ -158,5 +159,5 @@ def _irregular(pace: Pace, rest: list[Slow]) -> dict[str, Value]:
         "excess": median(one.excess for one in rest) if pace.timed else None,
         "share": total / pace.wall_time,
         "late": late / len(rest),
-        "p": recurrence.tail(late, len(rest), 0.5),
+        "p": binomial_tail(late, len(rest), 0.5),
     }

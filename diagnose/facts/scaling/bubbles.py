@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from diagnose.calc import training
 from diagnose.facts import settings
-from diagnose.model.event import Event, Nature, Value
+from diagnose.facts.points import event_from
+from diagnose.model.event import Event, Value
 from diagnose.model.reading import Reading
 
 EVENT = "train.pipeline_bubble"
@@ -40,12 +41,7 @@ def bubbles(reading: Reading) -> Iterator[Event]:
         "share": training.bubble(stages, rounds, chunks),
         "rated": any(points.metric in RATES for points in reading.points),
     }
-    last = lines[-1]
-    yield Event(
-        name=EVENT, nature=Nature.MEASUREMENT, file=last.file, line=last.line,
-        end_line=last.end_line, text=last.text, fields=fields, time=last.time, clock=last.clock,
-        rank=last.rank, host=last.host, attempt=last.attempt,
-    )  # fmt: skip
+    yield event_from(lines[-1], EVENT, fields)
 
 
 def _chunks(arguments: Mapping[str, Value], stages: int) -> int:

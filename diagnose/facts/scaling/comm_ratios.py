@@ -18,11 +18,11 @@ def comm_ratios(series: Iterable[Points]) -> Iterator[Points]:
         series: Of the input.
     """
     series = [one for one in series if one.metric in ("compute_time", "comm_time", "comm_time_min")]
-    times = {(one.metric, *_writer(one)): one for one in series}
+    times = {(one.metric, *one.writer): one for one in series}
     for compute in series:
         if compute.metric != "compute_time":
             continue
-        writer = _writer(compute)
+        writer = compute.writer
         talk = times.get(("comm_time_min", *writer)) or times.get(("comm_time", *writer))
         if talk is None:
             continue
@@ -44,7 +44,3 @@ def comm_ratios(series: Iterable[Points]) -> Iterator[Points]:
             ratio.lines.append(line)
         if ratio.values:
             yield ratio
-
-
-def _writer(points: Points) -> tuple[str, int | None, str | None, int]:
-    return points.file, points.rank, points.host, points.attempt

@@ -164,7 +164,7 @@ def stand_out(cells: "pl.DataFrame", limit: float) -> list[Score]:
     found = []
     for row in rows:
         share = shares[row["rank"]]
-        chance = min(1.0, len(rows) * binomial_tail(share, row["count"], habit))
+        chance = min(1.0, len(rows) * binomial_bound(share, row["count"], habit))
         if share >= LEAST_SHARE and chance <= CHANCE:
             more = row["more_data"] or 0.0, row["more_compute"]
             found.append(
@@ -180,7 +180,7 @@ def stand_out(cells: "pl.DataFrame", limit: float) -> list[Score]:
     return sorted(found, key=lambda one: (-one.excess * one.share, one.rank))
 
 
-def binomial_tail(share: float, trials: int, expected: float) -> float:
+def binomial_bound(share: float, trials: int, expected: float) -> float:
     """Return Chernoff's bound on the probability of so large a share.
 
     Args:
