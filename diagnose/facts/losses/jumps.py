@@ -106,7 +106,9 @@ def _jumps(
 ) -> Iterator[Event]:
     for run in runs:
         points, part = run.points, run.points.values[run.begin : run.end]
-        places = [at for at, one in enumerate(part, run.begin) if one > 0 and one != math.inf]
+        places: Sequence[int] = range(run.begin, run.end)
+        if not (min(part) > 0 and math.isfinite(sum(part))):  # hardly ever, and a sum is cheap
+            places = [at for at, one in enumerate(part, run.begin) if one > 0 and one != math.inf]
         values = [points.values[at] for at in places]
         course = Course(values, [points.steps[at] for at in places])
         until = found = 0

@@ -43,8 +43,12 @@ def rises(runs: Iterable[Run], chance: float | None, by_file: dict[str, Clock]) 
     """
     for run in runs:
         points = run.points
-        finite = [at for at in range(run.begin, run.end) if math.isfinite(points.values[at])]
-        numbered = [at for at in finite if math.isfinite(points.steps[at])]
+        finite: Sequence[int] = range(run.begin, run.end)
+        if not math.isfinite(sum(points.values[run.begin : run.end])):
+            finite = [at for at in finite if math.isfinite(points.values[at])]
+        numbered: Sequence[int] = finite
+        if not math.isfinite(sum(points.steps[run.begin : run.end])):
+            numbered = [at for at in finite if math.isfinite(points.steps[at])]
         places = numbered or finite
         size = max(SHORTEST, min(LONGEST, len(places) // BLOCKS))
         cut = [places[at : at + size] for at in range(0, len(places) - size + 1, size)]
