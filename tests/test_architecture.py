@@ -128,7 +128,7 @@ def test_exports_are_sorted_constants_first(module):
 def test_a_parser_knows_no_other_parser(dialect):
     others = {f"diagnose.parsers.{name}" for name in DIALECTS if name != dialect}
 
-    assert imported(f"parsers/{dialect}.py") & others == set()
+    assert imported(f"parsers/{dialect.replace('.', '/')}.py") & others == set()
 
 
 def test_a_lower_layer_never_imports_a_higher_one():

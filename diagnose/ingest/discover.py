@@ -219,16 +219,25 @@ def _file(found: _Found, prefix: str, folder: Folder | None, search: _Search) ->
         search.skip(name, found.reason)
         return
     try:
-        size, head, tail_at = _look(found.path, search)
+        status, head = _look(found.path, search)
     except Unreadable as error:
         search.skip(name, str(error))
         return
-    if size < 0:
+    if status is None:
         return
+    size = status.st_size
     if folder is not None and search.wants(found.name):
         binary = binary_reason(found.name, head) is not None
-        tail = _tail(found.path, tail_at) if binary else b""
-        folder.entries.append(Entry(found.name, size, head[:ENTRY_HEAD], tail))
+        entry = Entry(
+            found.name,
+            size,
+            head[:ENTRY_HEAD],
+            path=found.path,
+            modified=status.st_mtime,
+            stored=status.st_blocks * 512,
+        )
+        tail = entry.read(max(0, size - ENTRY_TAIL), ENTRY_TAIL) if binary else None
+        folder.entries.append(replace(entry, tail=tail or b""))
         if binary:
             return
     codec = _codec(found, head)
@@ -245,8 +254,8 @@ def _nulls(path: str, size: int, head: bytes) -> int:
         return 0
 
 
-def _look(path: str, search: _Search) -> tuple[int, bytes, int]:
-    """Return size, first bytes, and where the last ones begin; size -1 for one seen before."""
+def _look(path: str, search: _Search) -> tuple[os.stat_result | None, bytes]:
+    """Return what the file system says of a file, None for one seen before, and its first bytes."""
     try:
         status = Path(path).stat()
         kind = _special(status.st_mode)
@@ -254,7 +263,7 @@ def _look(path: str, search: _Search) -> tuple[int, bytes, int]:
             raise Unreadable(kind)
         real = os.path.realpath(path)
         if real in search.seen:
-            return -1, b"", 0
+            return None, b""
         search.seen.add(real)
         with Path(path).open("rb", buffering=0) as file:
             head = file.read(HEAD) or b""
@@ -264,7 +273,7 @@ def _look(path: str, search: _Search) -> tuple[int, bytes, int]:
     except OSError as error:
         loops = error.errno == errno.ELOOP
         raise Unreadable("a link to itself" if loops else reason_of(error)) from error
-    return status.st_size, head, max(0, status.st_size - ENTRY_TAIL)
+    return status, head
 
 
 def _special(mode: int) -> str | None:
@@ -275,15 +284,6 @@ def _special(mode: int) -> str | None:
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         return "a device"
     return None if stat.S_ISREG(mode) else "not a regular file"
-
-
-def _tail(path: str, at: int) -> bytes:
-    try:
-        with Path(path).open("rb", buffering=0) as file:
-            file.seek(at)
-            return file.read(ENTRY_TAIL) or b""
-    except OSError:
-        return b""
 
 
 def _codec(found: _Found, head: bytes) -> Codec | None:

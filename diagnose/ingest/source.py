@@ -23,12 +23,34 @@ class Entry:
         size: Bytes.
         head: Up to the first 64 bytes, empty where they were not read.
         tail: Up to the last 128 bytes, empty where they were not read.
+        path: File to read more of; None for a member of an archive and a line of a listing.
+        modified: When it was last written, seconds since 1970; None if unknown.
+        stored: Bytes it occupies; less than ``size`` where it has holes. None if unknown.
     """
 
     name: str
     size: int
     head: bytes = b""
     tail: bytes = b""
+    path: str | None = None
+    modified: float | None = None
+    stored: int | None = None
+
+    def read(self, start: int, size: int) -> bytes | None:
+        """Return some bytes of the file, None where it cannot be opened.
+
+        Args:
+            start: Byte to begin at.
+            size: Bytes wanted; there may be fewer.
+        """
+        if self.path is None:
+            return None
+        try:
+            with Path(self.path).open("rb", buffering=0) as file:
+                file.seek(start)
+                return file.read(size) or b""
+        except OSError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

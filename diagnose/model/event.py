@@ -145,6 +145,11 @@ class Event:
             return value
         raise KeyError(name)
 
+    def number(self, name: str) -> float | None:
+        """Return a field that is a number; None where it is absent or anything else."""
+        value = self.fields.get(name)
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
     @property
     def onset(self) -> float | None:
         """When it began: the stamp less the wait that the record itself states (``lasted``, s)."""

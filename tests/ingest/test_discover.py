@@ -185,11 +185,21 @@ def test_wanted_files_become_entries(tmp_path: Path) -> None:
     found = discover([str(tmp_path)], wanted.__contains__)
     assert names(found) == ["a.log", "step-5/latest"]
     assert found.skipped == []
-    assert found.folders[0].entries == [
-        Entry("step-5/.metadata", len(binary), binary[:64], binary[-128:]),
-        Entry("step-5/__0_0.distcp", len(binary), binary[:64], binary[-128:]),
-        Entry("step-5/latest", 14, b"step-5/latest\n"),
+    entries = found.folders[0].entries
+    assert [(entry.name, entry.size, entry.head, entry.tail) for entry in entries] == [
+        ("step-5/.metadata", len(binary), binary[:64], binary[-128:]),
+        ("step-5/__0_0.distcp", len(binary), binary[:64], binary[-128:]),
+        ("step-5/latest", 14, b"step-5/latest\n", b""),
     ]
+    assert entries[0].read(100, 5) == binary[100:105]
+    (tmp_path / "step-5/.metadata").unlink()
+    assert entries[0].read(100, 5) is None
+    assert entries[0].modified is not None
+    assert entries[0].stored is not None
+
+
+def test_an_entry_without_a_file_cannot_be_read() -> None:
+    assert Entry("model.pt", 900).read(0, 10) is None
 
 
 def test_entries_of_several_folders_are_relative_to_each(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Nature
-from diagnose.parsers import checkpoint_folder as dialect
+from diagnose.parsers.checkpoint import folder as dialect
 
 ZIP, END = b"PK\x03\x04" + bytes(60), bytes(76) + b"PK\x05\x06" + bytes(18)
 MIB = 1 << 20

@@ -6,7 +6,7 @@ import yaml
 from dialects import events
 
 from diagnose.model.event import Nature
-from diagnose.parsers import checkpoint_manifest as dialect
+from diagnose.parsers.checkpoint import manifest as dialect
 
 NAME = "ckpt/checkpoint_manifest.json"
 GOOD = {

@@ -2,7 +2,7 @@ import pytest
 from dialects import events
 
 from diagnose.model.event import Nature
-from diagnose.parsers import checkpoint_messages as dialect
+from diagnose.parsers.checkpoint import messages as dialect
 
 PATTERNS = dialect.PARSERS[0].patterns
 

@@ -3,7 +3,7 @@
 import pytest
 from communication import check_table, read
 
-from diagnose.parsers import ib_counters as module
+from diagnose.parsers.fabric import counters as module
 
 
 def found(text):

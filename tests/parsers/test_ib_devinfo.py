@@ -1,7 +1,7 @@
 import pytest
 from communication import read
 
-from diagnose.parsers import ib_devinfo
+from diagnose.parsers.fabric import devinfo as ib_devinfo
 
 SAMPLE = ib_devinfo.DEVINFO.sample
 

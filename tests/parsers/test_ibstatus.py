@@ -3,7 +3,7 @@ import pytest
 from diagnose.ingest.pattern import problems
 from diagnose.model.event import Line
 from diagnose.parsers.base import Note
-from diagnose.parsers.ibstatus import IBSTAT, IBSTATUS, RDMA_LINK
+from diagnose.parsers.fabric.ibstatus import IBSTAT, IBSTATUS, RDMA_LINK
 
 
 def read(parser, text):

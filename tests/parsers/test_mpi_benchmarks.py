@@ -1,7 +1,7 @@
 import pytest
 from communication import read
 
-from diagnose.parsers import mpi_benchmarks as dialect
+from diagnose.parsers.bandwidth import mpi_benchmarks as dialect
 
 OSU = """# OSU MPI-CUDA Allreduce Latency Test v7.5
 # Size       Avg Latency(us)

@@ -1,7 +1,7 @@
 import pytest
 from communication import read
 
-from diagnose.parsers import nccl_tests
+from diagnose.parsers.bandwidth import nccl_tests
 
 MIB, GIB = 1 << 20, 1 << 30
 

@@ -22,7 +22,7 @@ from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers.base import FolderParser
-from diagnose.parsers.checkpoint_names import RNG, expected_names
+from diagnose.parsers.checkpoint.names import RNG, expected_names
 
 Layout = Literal["dcp", "deepspeed", "megatron", "hf", "verl", "nemo", "orbax", "torch"]
 

@@ -1,0 +1,1 @@
+"""What is read of bandwidth: the tables that tests print."""

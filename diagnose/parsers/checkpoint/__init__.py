@@ -1,0 +1,1 @@
+"""What is read of checkpoints: folders, listings, manifests and what programs say of them."""
