@@ -148,14 +148,21 @@ def run(
     limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
     expected = None if baseline is None else read_baseline(Path(baseline))
     knowledge = load_knowledge(rules, playbooks)
-    reading, nothing = _read(paths, knowledge, jobs, progress)
+    reading, nothing = read_inputs(paths, knowledge, jobs, progress)
     return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
 
 
-def _read(
-    paths: Paths, knowledge: Knowledge, jobs: int | None, progress: Progress | None
+def read_inputs(
+    paths: Paths, knowledge: Knowledge, jobs: int | None = None, progress: Progress | None = None
 ) -> tuple[Reading, bool]:
-    """Return what paths hold, and whether that is nothing at all."""
+    """Return what paths hold, and whether that is nothing at all.
+
+    Args:
+        paths: What to read.
+        knowledge: Whose parsers read it.
+        jobs: As for ``run``.
+        progress: As for ``run``.
+    """
     folder_parsers = [one for one in parsers() if isinstance(one, FolderParser)]
 
     def wants(name: str) -> bool:
@@ -234,7 +241,7 @@ def new_baseline(
         UsageError: The run is not healthy, or has nothing that can be compared.
     """
     knowledge = load_knowledge()
-    reading, nothing_read = _read(paths, knowledge, jobs, progress)
+    reading, nothing_read = read_inputs(paths, knowledge, jobs, progress)
     case = build(reading)
     made = draft(case, file)
     report = _concluded(reading, case, knowledge, "en", None, nothing_read=nothing_read)

@@ -161,7 +161,7 @@ def test_a_pipe_on_standard_input_is_not(api):
         (("logs", "--output", "."), "--output"),
         (("logs", "--lang", "fr"), "zh"),
         (("logs", "--topology", "t.yaml"), "--topology"),
-        (("logs", "--format", "html"), "html"),
+        (("logs", "--format", "pdf"), "pdf"),
         (("-", "logs"), "standard input"),
         (("run",), "PATH"),
         (("schema", "topology"), "topology"),
@@ -337,6 +337,11 @@ def test_markdown(api):
     assert call("logs", "--format", "markdown").stdout.startswith(
         "## Nothing that needs action was found\n"
     )
+
+
+def test_a_page_and_a_file_for_build_systems(api):
+    assert call("logs", "--format", "html").stdout.startswith("<!DOCTYPE html>\n")
+    assert json.loads(call("logs", "--format", "sarif").stdout)["version"] == "2.1.0"
 
 
 def test_a_narrow_window_is_used(api):

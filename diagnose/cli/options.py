@@ -13,7 +13,7 @@ from diagnose.render.words import LANGUAGES, Language
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FORMATS = ("text", "json", "markdown")
+FORMATS = ("text", "json", "markdown", "html", "sarif")
 COLORS = ("auto", "always", "never")
 
 

@@ -30,6 +30,14 @@ def rendered(report: ReportData, options: RunOptions) -> str:
         from diagnose.render import markdown
 
         return markdown.render(report, verbose=options.verbose, lang=options.lang)
+    if options.format == "html":
+        from diagnose.render import html
+
+        return html.render(report, verbose=options.verbose, lang=options.lang)
+    if options.format == "sarif":
+        from diagnose.render import sarif
+
+        return sarif.render(report)
     from diagnose.render import text
 
     if options.quiet:

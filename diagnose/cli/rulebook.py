@@ -7,7 +7,8 @@ import click
 
 from diagnose.cli.catalogs import listing, unknown
 from diagnose.cli.options import list_format_option, playbooks_option, rules_option
-from diagnose.cli.output import echo
+from diagnose.cli.output import columns, echo
+from diagnose.errors import UsageError
 
 _FOLDER = click.argument(
     "folder",
@@ -19,7 +20,7 @@ _FOLDER = click.argument(
 
 @click.group()
 def rules() -> None:
-    """List, show, check and test rules."""
+    """List, show, explain, check, test and begin rules."""
 
 
 @rules.command("list")
@@ -67,6 +68,60 @@ def show_rule(identifier: str, rules: tuple[Path, ...]) -> None:
     if name not in found.texts:
         raise unknown("rule", identifier, list(found.texts))
     echo(found.texts[name].text)
+
+
+@rules.command("explain")
+@click.argument("identifier", metavar="ID", shell_complete=_rule_ids)
+@rules_option
+@playbooks_option
+def explain_rule(identifier: str, rules: tuple[Path, ...], playbooks: tuple[Path, ...]) -> None:
+    """Say in words what a rule looks for and what follows from it."""
+    from diagnose import inquiry
+    from diagnose.api import load_knowledge
+    from diagnose.render.rulebook import explained
+
+    knowledge = load_knowledge(rules, playbooks)
+    rule = inquiry.rule_named(knowledge, identifier)
+    cause = knowledge.rules.cause_of(rule)
+    emitters = inquiry.emitters(rule)
+    echo(explained(rule, cause, emitters, knowledge.playbooks, width=columns()))
+
+
+@rules.command("why-not")
+@click.argument("identifier", metavar="ID", shell_complete=_rule_ids)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
+@rules_option
+def why_not(identifier: str, paths: tuple[str, ...], rules: tuple[Path, ...]) -> None:
+    """Say why a rule speaks, or does not, on some logs."""
+    from diagnose import inquiry
+    from diagnose.render.rulebook import answered
+
+    answer = inquiry.why_not(paths, identifier, rules=rules)
+    echo(answered(answer.account, answer.findings, width=columns()))
+
+
+@rules.command("new")
+@click.option(
+    "--from",
+    "place",
+    required=True,
+    metavar="FILE:LINE",
+    help="The line of a log that the rule is for.",
+)
+@click.option(
+    "--id", "identifier", metavar="ID", help="Id of the rule; made from the line by default."
+)
+def begin_rule(place: str, identifier: str | None) -> None:
+    """Print the beginning of a rule for a line of a log.
+
+    What only a person can know is marked TODO; `diagnose rules lint` names what is left.
+    """
+    from diagnose import inquiry
+
+    file, _, line = place.rpartition(":")
+    if not file or not line.isdecimal() or int(line) < 1:
+        raise UsageError(f"--from {place!r} is not FILE:LINE, such as rank0.log:120")
+    echo(inquiry.new_rule(Path(file), int(line), identifier=identifier))
 
 
 @rules.command("lint")

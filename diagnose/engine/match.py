@@ -148,9 +148,9 @@ class _Matcher:
         return [Fired(match) for match in self.outcome(rule).matches]
 
     def _ask(self, rule: Rule) -> RuleOutcome:
-        excluded = _excluded(rule, self.case)
-        if excluded is not None:
-            return RuleOutcome(rule, False, (excluded,))
+        reason = excluded(rule, self.case)
+        if reason is not None:
+            return RuleOutcome(rule, False, (reason,))
         if not possible(rule.match, self.case):
             missing = self._lacking(rule)
             return RuleOutcome(rule, not missing, missing)
@@ -226,7 +226,7 @@ class _Matcher:
         )
 
 
-def _excluded(rule: Rule, case: Case) -> str | None:
+def excluded(rule: Rule, case: Case) -> str | None:
     """Return what the rule is for where that is not this job; the unknown counts as fitting."""
     for name, wanted in rule.applies.items():
         if name in ("framework", "engine"):

@@ -19,6 +19,9 @@ from diagnose.parsers.metric_names import ALIASES
 FACTS_BY_PREFIX = ("env.", "arg.")
 """Facts named after what the logs hold: environment variables and command-line arguments."""
 
+DERIVING = "worked out from other records"
+"""Stands for the parser of an event that no line shows by itself."""
+
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 _WORD = re.compile(r"\w+")
 _NUMERIC = (int, float, convert.size, convert.seconds, convert.milliseconds)
@@ -123,7 +126,9 @@ def vocabulary(parsers: Iterable[Parser]) -> Vocabulary:
     metrics = {*ALIASES, "data_share", "comm_ratio"}
     modules: dict[ModuleType, None] = {}
     for name in DERIVED:
-        events[name] = Emitted({"facts of training"}, None, natures={Nature.MEASUREMENT})
+        events[name] = Emitted(
+            {"worked out from other records"}, None, natures={Nature.MEASUREMENT}
+        )
     for parser in parsers:
         if isinstance(parser, LineParser):
             _add_patterns(parser, events)
