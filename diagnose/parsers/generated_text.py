@@ -20,7 +20,8 @@ a model wrote.
 ``inference.repetition``
     A loop, or a text of which more than a fifth of the four-word sequences come again. ``at_tail``:
     it ends, as far as pasted, in the loop. ``structured``: rows, code or markup, which repeat by
-    right. ``cut_by_length``: the text ended because its length did. ``evidence``: ``command``,
+    right. ``cut_by_length``: the text ended because its length did. ``token``: what comes again, where
+    that is a single token. ``evidence``: ``command``,
     ``script``, ``reply``, ``label``, ``dialogue`` or ``prose``.
 ``inference.runs_on``
     Marks of a further turn inside the text, such as ``<|im_start|>user``: the end was not noticed.
@@ -119,6 +120,9 @@ _ASKS = LazyPattern(
     r"(?:<\|im_start\|>\s*user|<\|start_header_id\|>\s*user(?:<\|end_header_id\|>)?|<\|user\|>|<start_of_turn>user"
     r"|\[INST\]|^\s*#{2,3} ?(?:Human|User)\b:?)\s*(?P<rest>.*)"
 )
+_SAME = LazyPattern(r"([!?\ufffd])\1{39,}$")
+"""What is decoded of numbers that are none is mostly the first token of the vocabulary."""
+
 _MARK = LazyPattern(r"^\s*(?:<\||<start_of_turn>|\[INST\]|#{2,3} |<s>)")
 """A prompt begins with a mark of its template; an answer does not."""
 
@@ -283,6 +287,7 @@ def _judge(text: Text, generation: Generation | None, cut: bool) -> Iterator[Eve
         places.extend([line] * len(own))
     if text.evidence != "prose":
         yield from _runs_on(text, generation)
+    yield from _one_character(text, generation, cut)
     if len(tokens) < SHORTEST:
         return
     loop = find_loop(tokens) or find_loop(tokens, numbers_differ=True) or _stammer(tokens)
@@ -310,12 +315,37 @@ def _judge(text: Text, generation: Generation | None, cut: bool) -> Iterator[Eve
         "structured": _is_structured(inside, is_equal=repeats is not None)
         or _share(tokens[loop.start : loop.stop], _WORD.fullmatch) < 0.6,
         "cut_by_length": cut,
+        "token": tokens[loop.start] if repeats and loop.period == 1 else None,
         **(about(generation) if generation else dict.fromkeys(("greedy", "temperature"))),
     }
     first, last = places[loop.start], places[loop.stop - 1]
     yield make_event(
         "inference.repetition", Nature.MEASUREMENT, first, fields, end_line=last.number
     )
+
+
+def _one_character(text: Text, generation: Generation | None, cut: bool) -> Iterator[Event]:
+    """Yield a repetition where the text ends in one character without a blank between."""
+    last = next((line for line in reversed(text.lines) if line.text.strip()), None)
+    found = _SAME.search(last.text.rstrip()) if last is not None else None
+    if last is None or found is None or text.evidence in ("prose", "script"):
+        return
+    length = sum(len(line.text) for line in text.lines)
+    fields: dict[str, Value] = {
+        "evidence": text.evidence,
+        "period": 1,
+        "repeats": len(found[0]),
+        "share": round(len(found[0]) / length, 3),
+        "tokens": length,
+        "rep_4": None,
+        "compression": round(compression(last.text), 2),
+        "at_tail": True,
+        "structured": True,
+        "cut_by_length": cut,
+        "token": found[1],
+        **(about(generation) if generation else dict.fromkeys(("greedy", "temperature"))),
+    }
+    yield make_event("inference.repetition", Nature.MEASUREMENT, last, fields)
 
 
 def _stammer(tokens: list[str]) -> Loop | None:
@@ -360,7 +390,9 @@ def _runs_on(text: Text, generation: Generation | None) -> Iterator[Event]:
         and (at < written[-1] or line.text[found.end() :].strip())
     ]
     plain = [mark for mark in marks if not mark[1].startswith(("<", "[", "#"))]
-    if not marks or (len(plain) == len(marks) and len(marks) < 2):
+    # An interview begins with a question, and one question is no turn of a chat.
+    asks = bool(written) and _TURN.match(text.lines[written[0]].text) is not None
+    if not marks or (len(plain) == len(marks) and (asks or len(marks) < 2)):
         return
     fields: dict[str, Value] = {
         "evidence": text.evidence,
