@@ -263,7 +263,7 @@ def _read_stream(
     into = Collector(name)
     if start == 0 and (stop is None or stop == size):
         stream = _STATE.reader.read_whole(name, who, head, stream, into)
-    pieces = Pieces(stream, start, stop)
+    pieces = Pieces(stream, start, stop, divided=who.rank is None and who.local_rank is None)
     speakers = Speakers(name, who)
     edges = _STATE.reader.read(name, who, speakers.listen(pieces), into)
     if pieces.broken is not None:
