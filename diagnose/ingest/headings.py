@@ -34,16 +34,16 @@ TOOLS = (b"Infiniband device '", b"CA '", b"hca_id:", b"Operational Info", b"phy
 """What shows that a larger text is the state of machines as well."""
 
 FOLDED = LazyPattern(
-    rb"(?:\A|\n)-{14,17}\r?\n(" + NAME + rb"[^\s()]*)(?: \(\d+\))?\r?\n-{14,17}(?=\r?(?:\n|\Z))"
+    rb"\n-{14,17}\r?\n(" + NAME + rb"[^\s()]*)(?: \(\d+\))?\r?\n-{14,17}(?=\r?(?:\n|\Z))"
 )
-ANSIBLE = LazyPattern(rb"(?:\A|\n)(" + NAME + rb") \| [A-Za-z]+!? \| rc=-?\d+ >>")
+ANSIBLE = LazyPattern(rb"\n(" + NAME + rb") \| [A-Za-z]+!? \| rc=-?\d+ >>")
 ECHOED = LazyPattern(
-    rb"(?:\A|\n)(?:#{1,80}|[=*<>-]{2,80})[ \t]*(?:(?:[Hh]ost|[Nn]ode|HOST|NODE):? )?("
+    rb"\n(?:#{1,80}|[=*<>-]{2,80})[ \t]*(?:(?:[Hh]ost|[Nn]ode|HOST|NODE):? )?("
     + NAME
     + rb")[ \t]*:?"
     rb"[ \t]*[=*#<>-]{0,80}[ \t]*(?=\r?(?:\n|\Z))"
 )
-ALONE = LazyPattern(rb"(?:\A|\n)(" + NAME + rb")(:?)[ \t]*\r?\n(?=([^\r\n]{1,200}))")
+ALONE = LazyPattern(rb"\n(" + NAME + rb")(:?)[ \t]*\r?\n(?=([^\r\n]{1,200}))")
 SHOWN = LazyPattern(
     rb"\s*(?:Infiniband device '|CA:? '|hca_id:|(?:\d+/)?\d*:? ?link \S+/\d|device\s+node GUID"
     rb"|/sys/|DEV\s+PORT|Settings for |NIC statistics:|driver: |\d+: [\w@.-]+: <|mlx5_\S+ port "
@@ -142,28 +142,31 @@ def _laid_out(data: bytes, parts: list[tuple[int, int, Hosts]], above: Hosts) ->
 
 
 def _headings(data: bytes) -> Iterator[Heading]:
-    if b"\n-------" in data or data.startswith(b"-------"):
-        for found in FOLDED.finditer(data):
+    # A line end before the first line as well: then the place of a match, which begins with
+    # the line end, is the offset of the line in the data.
+    text = b"\n" + data
+    if b"\n-------" in text:
+        for found in FOLDED.finditer(text):
             if hosts := _folded(found[1]):
-                yield Heading(_line(data, found.start()), hosts)
+                yield Heading(found.start(), hosts)
     if b" | rc=" in data:
-        for found in ANSIBLE.finditer(data):
-            yield Heading(_line(data, found.start()), (short(found[1].decode()),))
-    for found in ECHOED.finditer(data):
+        for found in ANSIBLE.finditer(text):
+            yield Heading(found.start(), (short(found[1].decode()),))
+    for found in ECHOED.finditer(text):
         if states_host(name := found[1].decode()):
-            yield Heading(_line(data, found.start()), (short(name),))
+            yield Heading(found.start(), (short(name),))
     if len(data) <= LARGEST or any(tool in data for tool in TOOLS):
-        yield from _of_pastes(data)
+        yield from _alone(text)
+        for start, host in commands(text):
+            yield Heading(start, (host,) if host else (), command=True)
 
 
-def _of_pastes(data: bytes) -> Iterator[Heading]:
-    for found in ALONE.finditer(data):
+def _alone(text: bytes) -> Iterator[Heading]:
+    for found in ALONE.finditer(text):
         name, following = found[1].decode(), found[3]
         plain = not following.startswith(found[1])
         if _numbered(name) and (SHOWN.match(following) or (found[2] and plain and is_host(name))):
-            yield Heading(_line(data, found.start()), (short(name),))
-    for start, host in commands(data):
-        yield Heading(start, (host,) if host else (), command=True)
+            yield Heading(found.start(), (short(name),))
 
 
 def _folded(text: bytes) -> Hosts:
@@ -182,8 +185,3 @@ def _numbered(name: str) -> bool:
         and word != short(name).lower()
         and word.rstrip("-") not in OTHER_WORDS
     )
-
-
-def _line(data: bytes, start: int) -> int:
-    """Return where the line of a match begins that may have taken the line end before it."""
-    return start + (data[start : start + 1] == b"\n")

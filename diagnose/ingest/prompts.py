@@ -13,7 +13,7 @@ NAME = rb"[A-Za-z0-9][\w.-]{0,100}"
 """What a name of a host looks like, also one that is no clear case."""
 
 PROMPT = LazyPattern(
-    rb"(?:\A|\n)(?:\([\w.-]{1,60}\) )?(?:\[(?:[\w.-]+@)(" + NAME + rb")[ :][^\]\n]{0,200}\][#$]"
+    rb"\n(?:\([\w.-]{1,60}\) )?(?:\[(?:[\w.-]+@)(" + NAME + rb")[ :][^\]\n]{0,200}\][#$]"
     rb"|[\w.-]{1,60}@(" + NAME + rb"):[^\s#$]{0,200} ?[#$]"
     rb"|(" + NAME + rb")(?::[^\s#$]{0,200})? ?[#$>](?= |\r?\n)"
     rb"|[$#+](?= )) ?([^\n]{0,400})"
@@ -32,14 +32,15 @@ LOCAL = LazyPattern(
 """Commands whose output speaks of the machine they run on, and not of the logs of others."""
 
 
-def commands(data: bytes) -> Iterator[tuple[int, str | None]]:
-    """Yield where each prompt begins, and the host that its command shows, None for none.
+def commands(text: bytes) -> Iterator[tuple[int, str | None]]:
+    """Yield the place of the line end before each prompt, and the host that its command shows.
+
+    The host is None where the command shows no machine.
 
     Args:
-        data: Whole lines.
+        text: Whole lines behind a line end.
     """
-    for found in PROMPT.finditer(data):
-        start = found.start() + data.startswith(b"\n", found.start())
+    for found in PROMPT.finditer(text):
         command = found[4].strip()
         name = next((one for one in found.groups()[:3] if one), b"").decode()
         if found[3] and not states_host(name):
@@ -49,6 +50,6 @@ def commands(data: bytes) -> Iterator[tuple[int, str | None]]:
         if sent is not None:
             name, command = next(one for one in sent.groups()[:3] if one).decode(), sent[4]
         if name and LOCAL.match(command):
-            yield start, short(name)
-        elif not bare or data.startswith(b"$", start):
-            yield start, None
+            yield found.start(), short(name)
+        elif not bare or text.startswith(b"$", found.start() + 1):
+            yield found.start(), None

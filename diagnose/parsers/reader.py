@@ -368,6 +368,7 @@ class PieceReader:
         if upcoming and goes_on and upcoming.host(0) == self.piece.host(begun):
             places.append((upcoming, 0, upcoming.section_end(0)))
         for piece, start, stop in places:
+            identity = self._writer_at(piece, start)
             while start < stop:
                 end = piece.data.find(b"\n", start)
                 end = len(piece.data) if end < 0 else end
@@ -376,7 +377,7 @@ class PieceReader:
                     raw.rstrip().rpartition("\r")[2],
                     self.name,
                     piece.line_number(start),
-                    self._writer_at(piece, start),
+                    identity,
                 )
                 yield piece.base + start, line
                 if own is not None and line.text != line.raw and not line.raw.startswith(own):

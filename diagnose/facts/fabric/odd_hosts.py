@@ -2,9 +2,11 @@
 
 ``ib.difference`` has ``attribute`` (see ``ATTRIBUTES``), ``device``, ``port``, ``board`` and
 ``link_layer`` where they belong to what is compared, ``value``, ``usual``, ``agree`` of ``of``
-hosts, ``fewer`` (the value is a smaller number) and ``values`` (each with how many hosts have it).
-There is one event for each odd host and device; where less than four hosts are known, or less than three
-quarters agree, one that names nobody and has no ``usual``.
+hosts and ``odd`` that do not, ``fewer`` (the value is a smaller number) and ``values`` (each with
+how many hosts have it).
+
+There is one event for each odd host and device; where less than four hosts are known, or less than
+three quarters agree, one that names nobody and has no ``usual``.
 
 The values of all hosts are counted, so that ten thousand of them take no longer than reading them.
 """
@@ -111,6 +113,7 @@ def _compared(
         "usual": None,
         "agree": agree,
         "of": len(own),
+        "odd": len(own) - agree,
         "fewer": False,
         "values": [f"{value}: {_hosts(count)}" for value, count in ordered[:SHOWN]],
     }
