@@ -6,7 +6,9 @@ from collections.abc import Iterator
 MOST = 20_000
 """Hosts of one list; a longer one is no list of hosts."""
 
-_PART = re.compile(r"((?:[^,\[\]]|\[[^\]]*\])+)(?:,|$)")
+_NAME = r"(?:[\w.-]|\[[\d,-]+\])+"
+_LIST = re.compile(rf"{_NAME}(?:,{_NAME})*")
+_PART = re.compile(_NAME)
 _RANGES = re.compile(r"\[([\d,-]+)\]")
 
 
@@ -20,12 +22,14 @@ def expand(text: str) -> list[str]:
         None of them where the text is no such list, or stands for more than ``MOST`` hosts.
     """
     hosts: list[str] = []
-    for part in _PART.findall(text.strip()):
-        for host in _unfolded(part.strip()):
+    if _LIST.fullmatch(text) is None:
+        return hosts
+    for part in _PART.findall(text):
+        for host in _unfolded(part):
             hosts.append(host)
             if len(hosts) > MOST:
                 return []
-    return hosts if all(host and "[" not in host for host in hosts) else []
+    return hosts
 
 
 def _unfolded(name: str) -> Iterator[str]:
