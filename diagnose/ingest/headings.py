@@ -19,9 +19,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from diagnose.ingest.host import DOMAIN, OTHER_WORDS, is_host, short, states_host
+from diagnose.ingest.host import is_host, short, states_host
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.nodeset import expand
+from diagnose.ingest.origins import by_origin, may_be_host
 from diagnose.ingest.prompts import NAME, commands
 
 LARGEST = 256 << 10
@@ -99,7 +100,10 @@ def divide(data: bytes, holding: Hosts = ()) -> Sections | None:
         data: Whole lines.
         holding: The hosts of a heading before this text.
     """
-    headings = sorted(_headings(data), key=lambda one: one.start)
+    tool = next((tool for tool in TOOLS if tool in data), None)
+    if tool is not None and (hosts := by_origin(data, tool)) is not None:
+        return _put_together(hosts, holding)
+    headings = sorted(_headings(data, tool is not None), key=lambda one: one.start)
     if not headings and not holding:
         return None
     parts, at, above, command = [], 0, holding, None
@@ -141,7 +145,18 @@ def _laid_out(data: bytes, parts: list[tuple[int, int, Hosts]], above: Hosts) ->
     return Sections(b"".join(texts) if folded else data, numbers or None, starts, owners, above)
 
 
-def _headings(data: bytes) -> Iterator[Heading]:
+def _put_together(hosts: list[tuple[str, list[int], bytes]], holding: Hosts) -> Sections:
+    starts: list[int] = []
+    size = 0
+    for _, _, text in hosts:
+        starts.append(size)
+        size += len(text)
+    lines = [number for _, numbers, _ in hosts for number in numbers]
+    owners = [host for host, _, _ in hosts]
+    return Sections(b"".join(text for _, _, text in hosts), lines, starts, owners, holding)
+
+
+def _headings(data: bytes, tools: bool) -> Iterator[Heading]:
     # A line end before the first line as well: then the place of a match, which begins with
     # the line end, is the offset of the line in the data.
     text = b"\n" + data
@@ -155,7 +170,7 @@ def _headings(data: bytes) -> Iterator[Heading]:
     for found in ECHOED.finditer(text):
         if states_host(name := found[1].decode()):
             yield Heading(found.start(), (short(name),))
-    if len(data) <= LARGEST or any(tool in data for tool in TOOLS):
+    if tools or len(data) <= LARGEST:
         yield from _alone(text)
         for start, host in commands(text):
             yield Heading(start, (host,) if host else (), command=True)
@@ -177,11 +192,4 @@ def _folded(text: bytes) -> Hosts:
 
 def _numbered(name: str) -> bool:
     """Return whether a word at a place of its own is a host: any name with a number in it."""
-    if states_host(name):
-        return True
-    word = short(name).rstrip("0123456789").lower()
-    return (
-        bool(DOMAIN.fullmatch(name))
-        and word != short(name).lower()
-        and word.rstrip("-") not in OTHER_WORDS
-    )
+    return states_host(name) or may_be_host(name)

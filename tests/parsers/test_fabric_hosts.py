@@ -63,6 +63,18 @@ def test_both_ports_of_both_hosts(text, end):
     assert found == {(host, nic) for host in ("node17", "node18") for nic in ("mlx5_0", "mlx5_1")}
 
 
+@pytest.mark.parametrize("weave", [woven, lambda *texts: "".join(texts)])
+def test_names_that_are_no_clear_hosts(weave):
+    text = weave(before_each("cl042: ", STATUS), before_each("lrdn0043: ", STATUS))
+    found = {(one.host, one.nic) for one in events(text, "ib.port")}
+    assert found == {(host, nic) for host in ("cl042", "lrdn0043") for nic in ("mlx5_0", "mlx5_1")}
+
+
+def test_names_that_stand_before_few_lines_are_no_hosts():
+    text = f"cl042: up\ncl043: up\n{IBSTAT}ens1f0: <UP>\nens2f0: <UP>\n"
+    assert [one.host for one in events(text, "ib.port")] == [None]
+
+
 @pytest.mark.parametrize(("prefix", "rank"), [("[1,3]<stdout>:", 3), ("3: ", 3), ("[rank3]: ", 3)])
 def test_launchers_give_the_rank(prefix, rank):
     assert [one.rank for one in events(before_each(prefix, STATUS), "ib.port")] == [rank, rank]
