@@ -31,6 +31,9 @@ LOCAL = LazyPattern(
 )
 """Commands whose output speaks of the machine they run on, and not of the logs of others."""
 
+WORD = LazyPattern(rb"[a-z./~]")
+"""How a command begins, and a comment seldom does."""
+
 
 def commands(text: bytes) -> Iterator[tuple[int, str | None]]:
     """Yield the place of the line end before each prompt, and the host that its command shows.
@@ -40,16 +43,20 @@ def commands(text: bytes) -> Iterator[tuple[int, str | None]]:
     Args:
         text: Whole lines behind a line end.
     """
+    mark = b"$"
     for found in PROMPT.finditer(text):
         command = found[4].strip()
         name = next((one for one in found.groups()[:3] if one), b"").decode()
         if found[3] and not states_host(name):
             continue
+        own = text[found.start() + 1 : found.start() + 2]
         bare = not name
         sent = SENT.match(command)
         if sent is not None:
             name, command = next(one for one in sent.groups()[:3] if one).decode(), sent[4]
         if name and LOCAL.match(command):
+            mark = own if bare else b"$"
             yield found.start(), short(name)
-        elif not bare or text.startswith(b"$", found.start() + 1):
+        elif not bare or own == b"$" or (own == mark and WORD.match(command)):
+            # a line with "#" may as well be a comment of the output
             yield found.start(), None

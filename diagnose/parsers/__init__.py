@@ -108,6 +108,7 @@ MODULES = (
     "fabric.devinfo",
     "fabric.ibv_devices",
     "fabric.sysfs",
+    "fabric.rates",
     "fabric.linkinfo",
     "fabric.ibdiagnet",
     "fabric.mlxlink",

@@ -118,6 +118,12 @@ def test_a_command_holds_until_the_next_prompt():
     assert [one.host for one in events(text, "ib.port")] == ["node17", "node18", "node17"]
 
 
+@pytest.mark.parametrize("mark", ["#", "+", "$"])
+def test_the_next_command_behind_the_same_mark_ends_it(mark):
+    text = f"{mark} ssh node17 ibstat\n# Port counters: none\n{IBSTAT}{mark} ibstat\n{IBSTAT}"
+    assert [one.host for one in events(text, "ib.port")] == ["node17", None]
+
+
 def test_devices_interfaces_and_keys_are_no_hosts():
     text = "mlx5_0: 400 Gb/sec\ndriver: mlx5_core\n5: ens1f0np0: <BROADCAST,UP> mtu 1500\n" + IBSTAT
     assert [one.host for one in events(text, "ib.port")] == [None]

@@ -3,7 +3,9 @@
 ``ib.port_slower`` is an active port below the rate of that port on other hosts, of its siblings in
 the host, or of its own earlier reading; ``basis`` says which. The rate of a port that is not
 active, or that an old kernel prints without its speed word, says nothing and is left out, and so
-is that of a bond, which is one port's or the sum.
+is that of a bond, which is one port's or the sum. A port that is slower than its siblings on other
+hosts as well, or one of a pair, is so by design. ``same_kind`` says that the host has as many ports
+as most hosts: a storage or login node among others is no node with a slow port.
 """
 
 from collections import Counter, defaultdict
@@ -96,10 +98,12 @@ def derive(ports: Sequence[Event]) -> Iterator[Event]:
     for key, rate in rates.items():
         elsewhere[_named(key, latest[key])].add(latest[key], rate)
         beside[_alike(key, latest[key])].add(latest[key], rate)
+    ports_of = Counter(key[0] for key in rates)
+    usual_ports = Counter(ports_of.values()).most_common(1)[0][0] if ports_of else 0
     for key, rate in rates.items():
         event = latest[key]
         hosts, siblings = elsewhere[_named(key, event)], beside[_alike(key, event)]
-        odd = siblings.rates[rate] == 1  # a pair is a design
+        odd = siblings.rates[rate] == 1 and hosts.rates[rate] == 1
         for basis, expected, peers, lanes in (
             ("earlier", best[key], 1, None),
             ("hosts", hosts.agreed(rate), hosts.others(rate), hosts.lanes),
@@ -116,6 +120,7 @@ def derive(ports: Sequence[Event]) -> Iterator[Event]:
                 fields: dict[str, Value] = {
                     "device": key[1], "port": key[2], "rate_gbps": rate, "expected_gbps": expected,
                     "basis": basis, "peers": peers, "lanes": own,
+                    "same_kind": ports_of[key[0]] == usual_ports,
                     "same_board": event.fields.get("board") is not None,
                     "narrower": isinstance(own, int) and isinstance(usual, int) and own < usual,
                 }  # fmt: skip
