@@ -69,7 +69,7 @@ STERN = re.compile(
     r"(?:pytorch|train(?:er|ing)?|worker|master|launcher|main|app|mpi|vllm|sglang|container)(?: |$)"
 )
 KERNEL_HOST = re.compile(r"([A-Za-z0-9][\w.-]{1,80}) kernel: ")
-QUOTE = re.compile(r"(?:> ){1,8}(?= *[^\s>&/.~$])|(?:> ){0,7}> ?$")
+QUOTE = re.compile(r"(?:> ){1,8}(?=[ \t]*[^\s>&/.~$])|(?:> ){0,7}> ?$")
 """Marks of a quoted mail or issue; not a redirection, nor Python's ``>>> ``."""
 KERNEL_FACILITY = re.compile(r"kern +:\w+ *: (?=\[)")
 

@@ -851,7 +851,6 @@ LITERALS: dict[str, tuple[str, ...]] = {
     'Detected mismatch between collectives on ranks\\. Rank (?P<rank>\\d+) is running inconsistent collective: CollectiveFingerPrint\\(OpType=(?P<op>[A-Z_]+)(?:, TensorShape=\\[(?P<shape>[^\\]]*)\\])?': ('Detected mismatch between collectives on ranks. Rank ',),
     '(?:returned 802|code=802|Error 802)\\b': ('Error 802', 'code=802', 'returned 802'),
     'GID\\[ *[01]\\]:\\s+fe80::': ('fe80::',),
-    '==>.{0,200}\\(Could be ': ('(Could be ',),
     '(?:[Uu]sing|[Tt]ry|[Tt]rying|[Pp]icked|[Ff]alling back to) (?:the )?(?:next free port|next available port|next port|another port|a different port|a new port|new port|random port|a random port|a free port|free port)': ('a different port', 'another port', 'free port', 'new port', 'next available port', 'next port', 'random port'),
     'ncclSystemError:\\ System\\ call': ('ncclSystemError: System call',),
     'ncclRemoteError:\\ A\\ call\\ failed': ('ncclRemoteError: A call failed',),

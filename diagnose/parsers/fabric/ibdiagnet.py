@@ -67,7 +67,7 @@ TABLE = BlockParser(
     title="ibdiagnet: the table of its checks",
     opens=("-I- Stage",),
     starts=lambda line: _HEADING.match(line.text) is not None,
-    ends=lambda lines, following: _ROW.match(following.text) is None,
+    ends=lambda lines, following: bool(following.text.strip()) and not _ROW.match(following.text),
     read=_read,
     emits=("ib.check",),
     sample=(
@@ -78,7 +78,7 @@ TABLE = BlockParser(
         "-I- Nodes Information         2          0\n"
         "-I- Speed / Width checks      0          1\n"
     ),
-    maximum=60,
+    maximum=80,
 )
 
 

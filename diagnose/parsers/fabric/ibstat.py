@@ -32,11 +32,24 @@ from diagnose.parsers.fabric.port import physical_of, port_event, state_of, whol
 
 _ADAPTER = LazyPattern(r"^\s*(?:CA|Switch|Router|iWARP RNIC|\?\?\?):? '([^']+)'\s*$")
 _KEY = LazyPattern(r"^\s*([A-Z][\w ]*?):\s*(.*?)\s*$")
+_KNOWN = LazyPattern(
+    r"^\s*(?:[A-Za-z?][\w? ]* type|Number of ports|(?:Firmware|Hardware) version|(?:Node|System image|Port) GUID|Port \d+"
+    r"|State|Physical state|Rate|Effective speed|(?:Base|SM) lid|LMC|Capability mask|Link layer):"
+)
+"""Keys that go on behind a blank line, which no version prints and a paste may have."""
+
 _PORT = LazyPattern(r"^Port (\d+)$")
 _RATE = LazyPattern(r"([\d.]+)(?: \((FDR10)\))?")
 
 _UNKNOWN_SPEED = 10.0
 """Gb/s that a kernel reports of a speed newer than itself, and of the slowest one."""
+
+
+def _ends(lines: list[Line], following: Line) -> bool:
+    if not following.text.strip():
+        return False
+    key = _KEY if lines[-1].text.strip() else _KNOWN
+    return key.match(following.text) is None
 
 
 def _read(lines: list[Line]) -> Iterator[Event]:
@@ -88,7 +101,7 @@ IBSTAT = BlockParser(
     title="ibstat: adapters with their ports",
     opens=("CA '", "CA: '", "RNIC '", "RNIC: '", "??? '", "???: '"),
     starts=lambda line: _ADAPTER.match(line.text) is not None,
-    ends=lambda lines, following: _KEY.match(following.text) is None,
+    ends=_ends,
     read=_read,
     emits=("ib.port",),
     sample=(
@@ -104,7 +117,7 @@ IBSTAT = BlockParser(
         "\t\tSM lid: 1\n"
         "\t\tLink layer: InfiniBand\n"
     ),
-    maximum=60,
+    maximum=120,
 )
 
 PARSERS = (IBSTAT,)

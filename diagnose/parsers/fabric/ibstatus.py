@@ -39,7 +39,7 @@ _KEY = LazyPattern(
 
 
 def _ends(lines: list[Line], following: Line) -> bool:
-    return _KEY.match(following.text) is None
+    return bool(following.text.strip()) and _KEY.match(following.text) is None
 
 
 def _read(lines: list[Line]) -> Iterator[Event]:
@@ -60,7 +60,8 @@ def _read(lines: list[Line]) -> Iterator[Event]:
         "lid": whole_number(found.get("base lid"), 16),
         "sm_lid": whole_number(found.get("sm lid"), 16),
     }
-    yield port_event(lines[0], "ibstatus", fields, lines[-1].number)
+    last = [line for line in lines if line.text.strip()][-1]
+    yield port_event(lines[0], "ibstatus", fields, last.number)
 
 
 IBSTATUS = BlockParser(
@@ -81,7 +82,7 @@ IBSTATUS = BlockParser(
         "\trate:\t\t 400 Gb/sec (4X NDR)\n"
         "\tlink_layer:\t InfiniBand\n"
     ),
-    maximum=12,
+    maximum=24,
 )
 
 NO_DEVICES = LineParser(
