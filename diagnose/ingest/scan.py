@@ -276,6 +276,8 @@ class Pieces:
         clean = unwrap(data)
         whole, lines = clean.data, clean.lines
         sections = divide(whole, self._holding) if self.divided else None
+        # what begins with a megabyte without a heading is a log, and looking costs time
+        self.divided = sections is not None
         if sections is not None:
             self._holding, whole = sections.open, sections.data
             if sections.lines is not None:
