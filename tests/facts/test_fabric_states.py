@@ -79,6 +79,16 @@ def test_a_port_whose_siblings_are_all_up_should_be_up():
     assert off(*ports, port(device="mlx5_3", board="MT4129", state="DOWN", phys="Disabled")) == []
 
 
+def test_a_port_with_a_link_that_the_subnet_keeps_down_is_another_matter():
+    ports = [port(host, state="DOWN" if host == "node-03" else "ACTIVE") for host in HOSTS]
+    assert off(*ports) == []
+    ports = [
+        port(host, state="DOWN" if host == "node-03" else "ACTIVE", link_layer="Ethernet")
+        for host in HOSTS
+    ]
+    assert off(*ports) == [("node-03", "mlx5_0", "hosts")]
+
+
 def test_a_port_that_flaps_does_so_on_one_host():
     flap = port(**DOWN), port(line=9)
     assert [one.line for one in found("ib.port_flapped", *flap)] == [1]

@@ -58,6 +58,16 @@ def newest(ports: Iterable[Event]) -> dict[Key, Event]:
     return found
 
 
+def on_hosts(key: Key, event: Event) -> tuple[Value, ...]:
+    """Return what a port shares with those of its name on other hosts."""
+    return (*key[1:], event.fields.get("link_layer"))
+
+
+def siblings(key: Key, event: Event) -> tuple[Value, ...]:
+    """Return what a port shares with those of its host that should be like it."""
+    return key[0], event.fields.get("link_layer"), event.fields.get("board")
+
+
 @dataclass(slots=True)
 class Peers:
     """The rates of some ports, by the number of ports that have them."""
@@ -87,31 +97,32 @@ class Peers:
 
 def derive(ports: Sequence[Event]) -> Iterator[Event]:
     """Yield ports that run below what they could, with what they were compared with."""
-    best: dict[Key, float] = {}
+    best: dict[tuple[Key, Value], float] = {}
     elsewhere: dict[tuple[Value, ...], Peers] = defaultdict(Peers)
     beside: dict[tuple[Value, ...], Peers] = defaultdict(Peers)
     for event in ports:
         if (rate := _rate(event)) is not None:
-            best[key_of(event)] = max(best.get(key_of(event), 0.0), rate)
+            same = key_of(event), _address(event)
+            best[same] = max(best.get(same, 0.0), rate)
     latest = newest(ports)
     rates = {key: rate for key, event in latest.items() if (rate := _rate(event)) is not None}
     for key, rate in rates.items():
-        elsewhere[_named(key, latest[key])].add(latest[key], rate)
-        beside[_alike(key, latest[key])].add(latest[key], rate)
+        elsewhere[on_hosts(key, latest[key])].add(latest[key], rate)
+        beside[siblings(key, latest[key])].add(latest[key], rate)
     ports_of = Counter(key[0] for key in rates)
     usual_ports = Counter(ports_of.values()).most_common(1)[0][0] if ports_of else 0
     for key, rate in rates.items():
         event = latest[key]
-        hosts, siblings = elsewhere[_named(key, event)], beside[_alike(key, event)]
-        odd = siblings.rates[rate] == 1 and hosts.rates[rate] == 1
+        hosts, near = elsewhere[on_hosts(key, event)], beside[siblings(key, event)]
+        odd = near.rates[rate] == 1 and hosts.rates[rate] == 1
         for basis, expected, peers, lanes in (
-            ("earlier", best[key], 1, None),
+            ("earlier", best[key, _address(event)], 1, None),
             ("hosts", hosts.agreed(rate), hosts.others(rate), hosts.lanes),
             (
                 "siblings",
-                siblings.agreed(rate) if odd else None,
-                siblings.others(rate),
-                siblings.lanes,
+                near.agreed(rate) if odd else None,
+                near.others(rate),
+                near.lanes,
             ),
         ):
             if expected is not None and rate < expected:
@@ -138,11 +149,6 @@ def _rate(event: Event) -> float | None:
     return event.number("rate_gbps") or None
 
 
-def _named(key: Key, event: Event) -> tuple[Value, ...]:
-    """Return what a port shares with those of its name on other hosts."""
-    return (*key[1:], event.fields.get("link_layer"))
-
-
-def _alike(key: Key, event: Event) -> tuple[Value, ...]:
-    """Return what a port shares with those of its host that should have its rate."""
-    return key[0], event.fields.get("link_layer"), event.fields.get("board")
+def _address(event: Event) -> Value:
+    """Return what tells ports of one name apart in a paste that does not say its hosts."""
+    return event.fields.get("gid") if event.host is None else None

@@ -16,7 +16,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diagnose.facts.fabric.ports import FEWEST_PEERS, MAJORITY, Key, key_of, newest
+from diagnose.facts.fabric.ports import (
+    FEWEST_PEERS,
+    MAJORITY,
+    Key,
+    key_of,
+    newest,
+    on_hosts,
+    siblings,
+)
 from diagnose.model.event import Event, Value
 
 EVENTS = ("ib.port_flapped", "ib.port_off", "ib.ports_waiting")
@@ -67,14 +75,14 @@ def _off(latest: Mapping[Key, Event], used: set[tuple[str | None, str]]) -> Iter
     beside: dict[tuple[Value, ...], list[int]] = defaultdict(lambda: [0, 0])
     for key, event in latest.items():
         if event.fields.get("state") is not None:
-            for count in (elsewhere[_named(key, event)], beside[_alike(key, event)]):
+            for count in (elsewhere[on_hosts(key, event)], beside[siblings(key, event)]):
                 count[0] += 1
                 count[1] += event.fields["state"] == "ACTIVE"
     for key, event in latest.items():
-        if event.fields.get("state") != "DOWN":
+        if event.fields.get("state") != "DOWN" or _kept_down(event):
             continue
-        hosts, active = elsewhere[_named(key, event)]
-        ports, up = beside[_alike(key, event)]
+        hosts, active = elsewhere[on_hosts(key, event)]
+        ports, up = beside[siblings(key, event)]
         device = str(key[1])
         if (event.host, device) in used or (None, device) in used:
             basis, peers = "job", 0
@@ -129,14 +137,12 @@ def _derived(event: Event, name: str, more: dict[str, Value]) -> Event:
     return replace(event, name=name, fields={**fields, **more}, fact=None)
 
 
+def _kept_down(event: Event) -> bool:
+    """Return whether the link is there and the subnet or the policy of the host keeps it down."""
+    infiniband = event.fields.get("link_layer") == "InfiniBand"
+    return infiniband and event.fields.get("phys_state") == "LinkUp"
+
+
 def _is_odd(event: Event) -> bool:
     """Return whether a port down among active ones was not switched off and has a known type."""
     return event.fields.get("board") is not None and event.fields.get("phys_state") in SEEKING
-
-
-def _named(key: Key, event: Event) -> tuple[Value, ...]:
-    return (*key[1:], event.fields.get("link_layer"))
-
-
-def _alike(key: Key, event: Event) -> tuple[Value, ...]:
-    return key[0], event.fields.get("link_layer"), event.fields.get("board")
