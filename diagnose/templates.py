@@ -17,8 +17,8 @@ from jinja2.compiler import CodeGenerator, Frame
 from jinja2.environment import TemplateExpression
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-OUTPUT_LIMIT = 20_000
-"""Characters that one text may grow to."""
+OUTPUT_LIMIT = 200_000
+"""Characters that one text may grow to; the names of ten thousand hosts fit."""
 
 DIGITS_LIMIT = 4096
 """Bits of a number that a template computes."""

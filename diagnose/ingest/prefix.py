@@ -47,10 +47,12 @@ NEMO = re.compile(r"\[NeMo [A-Z] ")
 TAGS = re.compile(r"((?: [\w.:/-]+){1,4})\]:? ?")
 PARALLEL = re.compile(r"(?: (?:DP|PP|TP|EP|ATTN|MOE)\w*)+")
 # srun -l; not "5: ens1: <BROADCAST>" of ip, "1: link mlx5_0/1" of rdma, "3: std::panic" of Rust,
-# nor the columns of /proc/interrupts
+# nor the columns of /proc/interrupts, nor the kernel's "4: ACTIVE" and "5: LinkUp" of a port
 SRUN = re.compile(
-    r"(\d{1,6}):(?: (?!\s*0x[0-9a-f]|[\w.@-]+: <|link \w|\s*\d+ +\d+ +\d|\s*[\w<]+::)|$)"
-)  # fmt: skip
+    r"(\d{1,6}):(?: (?!\s*0x[0-9a-f]|[\w.@-]+: <|link \w|\s*\d+ +\d+ +\d|\s*[\w<]+::"
+    r"|(?:DOWN|INIT|ARMED|ACTIVE|ACTIVE_DEFER|Sleep|Polling|Disabled|PortConfigurationTraining"
+    r"|LinkUp|LinkErrorRecovery|Phy Test)\s*$)|$)"
+)
 SLURM_DAEMON = re.compile(r"^slurm(?:stepd|d|ctld)-")
 """What Slurm's daemons put before the host, src/common/log.c: ``slurmstepd-node07: error:``."""
 
@@ -67,7 +69,7 @@ STERN = re.compile(
     r"(?:pytorch|train(?:er|ing)?|worker|master|launcher|main|app|mpi|vllm|sglang|container)(?: |$)"
 )
 KERNEL_HOST = re.compile(r"([A-Za-z0-9][\w.-]{1,80}) kernel: ")
-QUOTE = re.compile(r"(?:> ){1,8}(?= *[^\s>&/.~$])|(?:> ){0,7}> ?$")
+QUOTE = re.compile(r"(?:> ){1,8}(?=[ \t]*[^\s>&/.~$])|(?:> ){0,7}> ?$")
 """Marks of a quoted mail or issue; not a redirection, nor Python's ``>>> ``."""
 KERNEL_FACILITY = re.compile(r"kern +:\w+ *: (?=\[)")
 

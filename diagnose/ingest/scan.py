@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, BinaryIO
 
 from diagnose.errors import Unreadable
+from diagnose.ingest.headings import Hosts, Sections, divide
 from diagnose.ingest.unwrap import unwrap
 
 PIECE = 1 << 20
@@ -111,6 +112,7 @@ class Piece:
             same.
         original_ends: Line ends of the original text in this piece, None if as many as in ``data``.
         cut: Whether a part of its last line was dropped.
+        sections: Whose its lines are; None where no heading says so.
     """
 
     data: bytes
@@ -119,6 +121,7 @@ class Piece:
     lines: Sequence[int] | None = None
     original_ends: int | None = None
     cut: bool = False
+    sections: Sections | None = None
     _first_line: int | None = None
     _counted: tuple[int, int] = (0, 0)
     _known: list[int] = field(default_factory=list)
@@ -135,6 +138,16 @@ class Piece:
         """Return the line ends of the original text up to the end of this piece."""
         ends = self.original_ends
         return self.first_line + (self._marks()[-1] if ends is None else ends)
+
+    def host(self, offset: int) -> str | None:
+        """Return the host whose output the line at an offset is, by the headings above it."""
+        return None if self.sections is None else self.sections.owners[self.sections.at(offset)]
+
+    def section_end(self, offset: int) -> int:
+        """Return where the section with the line at an offset ends."""
+        starts = () if self.sections is None else self.sections.starts
+        following = 0 if self.sections is None else self.sections.at(offset) + 1
+        return starts[following] if following < len(starts) else len(self.data)
 
     def line_number(self, offset: int) -> int:
         """Return the 1-based number in the original text of the line at a byte offset."""
@@ -180,18 +193,23 @@ class Pieces:
         start: First byte of the chunk. A line that began before it belongs to the chunk before.
         stop: The chunk ends with the line that holds the byte before this one; None reads to the
             end.
+        divided: Whether headings that name hosts count; not in the log of one rank.
 
     After iteration ``read`` holds the number of bytes that belong to the chunk, and ``broken`` why
     they are not all there, if the stream broke off: what came before is as good as ever.
     """
 
-    def __init__(self, stream: BinaryIO, start: int = 0, stop: int | None = None) -> None:
+    def __init__(
+        self, stream: BinaryIO, start: int = 0, stop: int | None = None, divided: bool = False
+    ) -> None:
         self.stream = stream
+        self.divided = divided
         self.position = start
         self.stop = stop
         self.read = 0
         self.broken: str | None = None
         self._last: Piece | None = None
+        self._holding: Hosts = ()
 
     @property
     def line_ends(self) -> int:
@@ -256,9 +274,17 @@ class Pieces:
 
     def _piece(self, data: bytes, cut: bool) -> Piece:
         clean = unwrap(data)
+        whole, lines = clean.data, clean.lines
+        sections = divide(whole, self._holding) if self.divided else None
+        # what begins with a megabyte without a heading is a log, and looking costs time
+        self.divided = sections is not None
+        if sections is not None:
+            self._holding, whole = sections.open, sections.data
+            if sections.lines is not None:
+                lines = sections.lines if lines is None else [lines[n] for n in sections.lines]
         base = self._last.base + len(self._last.data) if self._last else 0
-        ends = None if clean.lines is None else data.count(b"\n")
-        self._last = Piece(clean.data, base, self._last, clean.lines, ends, cut)
+        ends = None if lines is None else data.count(b"\n")
+        self._last = Piece(whole, base, self._last, lines, ends, cut, sections)
         return self._last
 
 

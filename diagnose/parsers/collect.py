@@ -9,11 +9,13 @@ from array import array
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from diagnose.model.event import Clock, Event, Measurement, Points, Rows
+from diagnose.model.event import Clock, Event, Measurement, Nature, Points, Rows
 from diagnose.parsers.base import Record
 
 KEPT = 64
-"""Records kept of one event name, source and writer (rank, host, process, communicator, variable)."""
+"""Records kept of one event name, source and writer (rank, host, process, communicator, variable).
+
+Readings of adapters are kept for each adapter: one that is missing there would be missing in a host."""
 
 CROWD = 16_384
 """Records of one name and source, of whomever, from which on each writer keeps fewer."""
@@ -115,6 +117,8 @@ class Collector:
 
     def _add_event(self, event: Event) -> None:
         subject = event.fields.get("name") or event.fields.get("comm")
+        if subject is None and event.nature is Nature.MEASUREMENT:
+            subject = event.nic
         key = (event.name, event.rank, event.host, event.pid, event.communicator, subject)
         kept = self._events.get(key)
         if kept is None:

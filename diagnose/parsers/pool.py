@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from diagnose.errors import Unreadable
 from diagnose.ingest.archive import members
+from diagnose.ingest.headings import TOOLS
 from diagnose.ingest.scan import Pieces
 from diagnose.ingest.sniff import binary_reason, identity
 from diagnose.ingest.source import Entry, Source
@@ -105,6 +106,8 @@ def _units(source: Source) -> Iterator[Unit]:
         with source.open() as stream:
             head = stream.read(HEAD)
             whole = encoding_of(head) is not None or binary_reason(source.name, head) is not None
+            # a record or section cut in two would look like a fault of its host
+            whole = whole or any(tool in head for tool in TOOLS)
     except Unreadable:
         whole = True
     if whole:
@@ -263,7 +266,7 @@ def _read_stream(
     into = Collector(name)
     if start == 0 and (stop is None or stop == size):
         stream = _STATE.reader.read_whole(name, who, head, stream, into)
-    pieces = Pieces(stream, start, stop)
+    pieces = Pieces(stream, start, stop, divided=who.rank is None and who.local_rank is None)
     speakers = Speakers(name, who)
     edges = _STATE.reader.read(name, who, speakers.listen(pieces), into)
     if pieces.broken is not None:

@@ -12,6 +12,8 @@ from io import BytesIO
 from typing import BinaryIO
 
 from diagnose.ingest.envelope import peel, records
+from diagnose.ingest.host import short
+from diagnose.ingest.prefix import PARALLEL_SHELL
 from diagnose.ingest.repeated import Repeated, StampedPrefix
 from diagnose.ingest.scan import Literal, Matcher, Piece
 from diagnose.ingest.sniff import Identity
@@ -34,6 +36,9 @@ WINDOW = 8 << 10
 
 HEAD = 300
 """Bytes of a very long line in which its prefixes are."""
+
+LOOK_AHEAD = 256 << 10
+"""Bytes in which a parallel shell is expected to print the next line of the same host."""
 
 EDGE_LINES = 20
 """Lines at either end of a source that are searched for a stamp."""
@@ -234,6 +239,11 @@ class PieceReader:
         for (line_start, window), (line_end, routes) in wanted.items():
             self._read_line(line_start, window, line_end, list(routes.values()))
 
+    def _writer_at(self, piece: Piece, offset: int) -> Identity:
+        """Return who wrote a line, as far as the name of the source and headings say."""
+        host = piece.host(offset)
+        return self.identity if host is None else replace(self.identity, host=host)
+
     def still_open(self, consumed: dict[str, set[int]]) -> dict[str, set[int]]:
         """Return the lines beyond this piece that belong to records opened in it."""
         end = self.piece.base + len(self.piece.data)
@@ -292,16 +302,17 @@ class PieceReader:
     def _records(self, start: int, window: int, end: int) -> Iterator[Line]:
         """Return the records of a line; of a very long line only what is around ``window``."""
         number = self.piece.line_number(start)
+        identity = self._writer_at(self.piece, start)
         if end - start <= WINDOW:
             raw = self.piece.data[start:end].decode("utf-8", "replace").rstrip()
             for text in records(raw):
-                yield peel(text, self.name, number, self.identity)
+                yield peel(text, self.name, number, identity)
             return
         self.into.note("lines over 8 KiB were read only around what was looked for")
         begin = max(start, window - WINDOW // 2)
         text = self.piece.data[begin : min(end, window + WINDOW)].decode("utf-8", "replace")
         head = self.piece.data[start : start + HEAD].decode("utf-8", "replace")
-        yield replace(peel(head, self.name, number, self.identity), raw=text, text=text)
+        yield replace(peel(head, self.name, number, identity), raw=text, text=text)
 
     def _match(self, parser: LineParser | BulkParser, pattern: Pattern, line: Line) -> None:
         try:
@@ -327,7 +338,7 @@ class PieceReader:
         # Some programs put their prefix on the first line of a record alone; bare lines right
         # behind it are its own, later ones may be anybody's.
         bare_allowed = line.text != line.raw
-        for at, following in self._following(end):
+        for at, following in self._following(end, _shell_prefix(line)):
             bare = following.text == following.raw
             if not (bare and bare_allowed):
                 bare_allowed = False
@@ -341,19 +352,37 @@ class PieceReader:
                 break
         _collect(lambda: parser.read(lines), self.into, parser.name)
 
-    def _following(self, offset: int) -> Iterator[tuple[int, Line]]:
+    def _following(self, offset: int, own: str | None) -> Iterator[tuple[int, Line]]:
+        """Yield the lines of a section behind an offset.
+
+        Args:
+            offset: End of the line that opens a record.
+            own: How the lines of its writer begin, where a parallel shell put the host before
+                each; those of others are passed over.
+        """
         after = offset + (2 if self.piece.data.startswith(b"\r\n", offset) else 1)
-        for piece, begin in ((self.piece, after), (self.upcoming, 0)):
-            start = begin
-            while piece is not None and start < len(piece.data):
+        begun = max(offset - 1, 0)
+        places = [(self.piece, after, self.piece.section_end(begun))]
+        upcoming = self.upcoming
+        goes_on = upcoming is not None and places[0][2] == len(self.piece.data)
+        if upcoming and goes_on and upcoming.host(0) == self.piece.host(begun):
+            places.append((upcoming, 0, upcoming.section_end(0)))
+        for piece, start, stop in places:
+            identity = self._writer_at(piece, start)
+            while start < stop:
                 end = piece.data.find(b"\n", start)
                 end = len(piece.data) if end < 0 else end
                 raw = piece.data[start : min(end, start + WINDOW)].decode("utf-8", "replace")
-                number = piece.line_number(start)
-                yield (
-                    piece.base + start,
-                    peel(raw.rstrip().rpartition("\r")[2], self.name, number, self.identity),
+                line = peel(
+                    raw.rstrip().rpartition("\r")[2],
+                    self.name,
+                    piece.line_number(start),
+                    identity,
                 )
+                yield piece.base + start, line
+                if own is not None and line.text != line.raw and not line.raw.startswith(own):
+                    place = piece.data.find(b"\n" + own.encode(), end, start + LOOK_AHEAD)
+                    end = place if place >= 0 else stop
                 start = end + 1
 
 
@@ -405,6 +434,12 @@ def _with_next(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Piece | None]]:
 
 def _texts(data: bytes) -> list[str]:
     return [line.decode("utf-8", "replace") for line in data.replace(b"\r", b"\n").split(b"\n")]
+
+
+def _shell_prefix(line: Line) -> str | None:
+    """Return the host and colon before a line, as parallel shells print them, without a stamp."""
+    found = PARALLEL_SHELL.match(line.raw) if line.time is None and line.host else None
+    return f"{found[1]}:" if found and short(found[1]) == line.host else None
 
 
 def _writer(line: Line) -> Writer:

@@ -77,6 +77,24 @@ def test_a_port_that_came_back_at_a_lower_rate():
     assert (slow.fields["basis"], slow.fields["rate_gbps"]) == ("earlier", 100.0)
 
 
+def test_a_port_slower_on_all_hosts_is_so_by_design():
+    ports = [
+        port(host, f"mlx5_{n}", 200.0 if n == 3 else 400.0) for host in HOSTS[:2] for n in range(5)
+    ]
+    assert not found("ib.port_slower", *ports)
+
+
+def test_a_host_with_other_ports_is_of_another_kind():
+    ports = [port(host, f"mlx5_{n}", 400.0) for host in HOSTS[:3] for n in range(4)]
+    (slow,) = found("ib.port_slower", *ports, port("node-09", "mlx5_0", 100.0))
+    assert slow.fields["same_kind"] is False
+
+
+def test_two_hosts_without_a_name_in_one_paste():
+    ports = [port(None, "mlx5_0", rate, gid=f"fe80::{rate}") for rate in (400.0, 200.0)]
+    assert not found("ib.port_slower", *ports)
+
+
 def test_a_host_slower_than_the_others():
     tests = [bench([host], 118.0 if host == "node-03" else 470.0) for host in HOSTS]
     (slow,) = found("nccl_tests.slower", *tests)

@@ -36,6 +36,17 @@ def test_the_manager_of_a_port_is_compared_over_hosts_and_not_over_rails():
     assert not named("ib.subnets_differ", port("node-07", 1), port("node-09", 0))
 
 
+def test_many_hosts_are_counted_and_not_listed():
+    ports = [port(f"node-{number:02d}", 44 if number == 9 else 1) for number in range(20)]
+    (found,) = named("ib.subnets_differ", *ports)
+    assert found.fields["values"] == ["node-00 and 18 more: 1", "node-09: 44"]
+
+
+def test_functions_without_an_address_do_not_share_one():
+    unset = "fe80:0000:0000:0000:0000:0000:0000:0000"
+    assert not named("ib.guid_twice", port("node-07", 1, unset), port("node-09", 1, unset))
+
+
 def test_an_address_belongs_to_one_host():
     (found,) = named("ib.guid_twice", port("node-07", 1), port("node-09", 1))
     assert found.fields["hosts"] == ["node-07", "node-09"]

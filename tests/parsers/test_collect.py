@@ -2,6 +2,7 @@
 
 import math
 from array import array
+from dataclasses import replace
 from itertools import pairwise
 
 from diagnose.model.event import Event, Line, Measurement, Nature, Rows
@@ -148,3 +149,12 @@ def test_series_come_in_the_order_of_lines():
     for number in (3, 1, 2):
         into.add(measured(number, loss=float(number)))
     assert list(into.points()[0].values) == [1.0, 2.0, 3.0]
+
+
+def test_of_each_adapter_a_reading_is_kept_however_many_hosts_there_are():
+    into = Collector("ibstat.txt")
+    hosts, adapters = 3_000, 8
+    for number in range(hosts * adapters):
+        who = {"host": f"node-{number // adapters:04d}", "nic": f"mlx5_{number % adapters}"}
+        into.add(replace(event(number, name="ib.port", **who), nature=Nature.MEASUREMENT))
+    assert len({(one.host, one.nic) for one in into.events()}) == hosts * adapters

@@ -3,7 +3,9 @@ import pytest
 from diagnose.ingest.pattern import problems
 from diagnose.model.event import Line
 from diagnose.parsers.base import Note
-from diagnose.parsers.fabric.ibstatus import IBSTAT, IBSTATUS, RDMA_LINK
+from diagnose.parsers.fabric.ibstat import IBSTAT
+from diagnose.parsers.fabric.ibstatus import IBSTATUS
+from diagnose.parsers.fabric.rdma_link import RDMA_LINK
 
 
 def read(parser, text):
@@ -46,7 +48,7 @@ DOWN = (
 def test_each_port_is_one_event():
     up, down = read(IBSTATUS, f"{IBSTATUS.sample}\n{DOWN}\nnode-07$\n")
     assert (up.nic, up.host, up.line, up.end_line) == ("mlx5_0", "node-07", 1, 8)
-    assert up.fields == {
+    assert {name: value for name, value in up.fields.items() if value is not None} == {
         "device": "mlx5_0", "port": 1, "state": "ACTIVE", "phys_state": "LinkUp", "rate_gbps": 400.0,
         "lanes": 4, "speed": "NDR", "link_layer": "InfiniBand", "lid": 131, "sm_lid": 1, "tool": "ibstatus",
         "gid": "fe80:0000:0000:0000:a088:c203:00ab:12c0",

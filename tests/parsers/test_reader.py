@@ -181,6 +181,13 @@ class TestPool:
             ("b.log", 10),
         ]
 
+    def test_the_state_of_machines_is_read_in_one_go(self, tmp_path, monkeypatch):
+        text = "CA 'mlx5_0'\n" + "BEGIN block\n  a\n" * 200
+        (tmp_path / "c.log").write_text(text)
+        monkeypatch.setattr(pool, "CHUNK", 1000)
+        source = Source("c.log", str(tmp_path / "c.log"), len(text))
+        assert len(list(pool._units(source))) == 1
+
     def test_progress_ends_at_the_total(self, tmp_path):
         told = []
         self.read(

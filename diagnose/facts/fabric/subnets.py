@@ -18,6 +18,10 @@ UNSET = (None, 0, 65535)
 """LIDs that mean that there is none."""
 
 
+UNSET_GUID = ":0000:0000:0000:0000"
+"""Second half of an address without a GUID."""
+
+
 def derive(ports: Sequence[Event]) -> Iterator[Event]:
     """Yield both events, each at the place of the first host's reading."""
     infiniband = [event for event in ports if event.fields.get("link_layer") == "InfiniBand"]
@@ -33,20 +37,28 @@ def _subnets(ports: Sequence[Event]) -> Iterator[Event]:
             key = event.fields.get("device"), event.fields.get("port")
             managers[key][str(event.host)] = event
     for (device, port), hosts in managers.items():
-        values = {host: event.fields["sm_lid"] for host, event in hosts.items()}
-        if len(set(values.values())) > 1:
-            first = hosts[min(hosts)]
-            said: list[Value] = [f"{host}: {lid}" for host, lid in sorted(values.items())]
+        known_by: dict[Value, list[str]] = defaultdict(list)
+        for host in sorted(hosts):
+            known_by[hosts[host].fields["sm_lid"]].append(host)
+        if len(known_by) > 1:
+            said: list[Value] = [f"{_some(names)}: {lid}" for lid, names in known_by.items()]
             fields: dict[str, Value] = {"device": device, "port": port, "values": said}
-            yield _derived(first, EVENTS[0], fields)
+            yield _derived(hosts[min(hosts)], EVENTS[0], fields)
+
+
+def _some(hosts: list[str]) -> str:
+    """Return the first host and how many more there are."""
+    return hosts[0] if len(hosts) == 1 else f"{hosts[0]} and {len(hosts) - 1} more"
 
 
 def _addresses(ports: Sequence[Event]) -> Iterator[Event]:
     owners: dict[Value, dict[str, Event]] = defaultdict(dict)
     for event in ports:
         gid = event.fields.get("gid")
-        # rdma link prints the subnet's prefix alone, which all ports share
-        if event.host is not None and isinstance(gid, str) and gid.count(":") == 7:
+        # rdma link prints the subnet's prefix alone, which all ports share; a virtual function
+        # that nobody gave an address has 0
+        whole = isinstance(gid, str) and gid.count(":") == 7 and gid.strip("0:")
+        if event.host is not None and whole and not str(gid).endswith(UNSET_GUID):
             owners[gid][event.host] = event
     for gid, hosts in owners.items():
         if len(hosts) > 1:

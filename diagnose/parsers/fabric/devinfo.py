@@ -14,9 +14,7 @@
                             phys_state:             LINK_UP (5)
                             GID[  0]:               fe80:0000:0000:0000:a088:c203:00ab:12c0
 
-Each port is one ``ib.port`` with the fields of the other readers of ports (``device``, ``port``, ``state``,
-``phys_state``, ``rate_gbps``, ``lanes``, ``link_layer``, ``lid``, ``sm_lid``, ``tool``) and ``board``,
-``firmware``, ``active_mtu``, ``max_mtu`` (bytes). Each line of the address table is one ``ib.gid`` with
+Each port is one ``ib.port`` (see ``port.py``). Each line of the address table is one ``ib.gid`` with
 ``device``, ``index``, ``gid``, ``version`` (``v1``, ``v2``, None on InfiniBand) and ``kind``: ``link-local``,
 ``ipv4`` or ``ipv6``; only the last two are routed between nodes.
 
@@ -27,12 +25,13 @@ The speed is per lane and the rate is speed times width. Builds older than the l
 no ``ib.port``, and a piece that begins inside the address table gives addresses without a device.
 """
 
-import ipaddress
 from collections.abc import Iterator
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import BlockParser, make_event
+from diagnose.parsers.convert import gid_kind
+from diagnose.parsers.fabric.port import LANE_GBPS, port_event, whole_number
 
 _KEY = LazyPattern(r"^\s*([A-Za-z_][\w ]*?):\s+(.*?)\s*$")
 _GID = LazyPattern(r"^\s*GID\[ *(\d+)\]:\s+([0-9a-fA-F:.]+)(?:, (?:RoCE (v\d)|IB/RoCE (v\d)))?\s*$")
@@ -43,10 +42,6 @@ _PHYSICAL = {
     "6": "LinkErrorRecovery", "7": "PhyTest",
 }  # fmt: skip
 _LANES = {"1": 1, "2": 4, "4": 8, "8": 12, "16": 2}
-_LANE_GBPS = {
-    "1": 2.5, "2": 5.0, "4": 10.0, "8": 10.0, "16": 14.0, "32": 25.0, "64": 50.0, "128": 100.0,
-    "256": 200.0,
-}  # fmt: skip
 _SPEED = {
     "1": "SDR", "2": "DDR", "4": "QDR", "8": "FDR10", "16": "FDR", "32": "EDR", "64": "HDR",
     "128": "NDR", "256": "XDR",
@@ -67,16 +62,6 @@ def _ends(lines: list[Line], following: Line) -> bool:
 def _code(text: str | None) -> str:
     found = _CODE.search(text or "")
     return found[1] if found else ""
-
-
-def _kind(gid: str) -> str | None:
-    try:
-        address = ipaddress.IPv6Address(gid)
-    except ValueError:
-        return None
-    if address.is_link_local:
-        return "link-local"
-    return "ipv4" if address.ipv4_mapped else "ipv6"
 
 
 def _read(lines: list[Line]) -> Iterator[Event]:
@@ -108,7 +93,7 @@ def _gid(line: Line, device: str | None, index: str, gid: str, version: str | No
         "index": int(index),
         "gid": gid,
         "version": version,
-        "kind": _kind(gid),
+        "kind": gid_kind(gid),
     }
     return make_event("ib.gid", Nature.MEASUREMENT, line, fields)
 
@@ -116,35 +101,25 @@ def _gid(line: Line, device: str | None, index: str, gid: str, version: str | No
 def _port(head: Line, end: Line, device: dict[str, str], port: dict[str, str]) -> Iterator[Event]:
     if "hca_id" not in device or "state" not in port:
         return
-    lane, lanes = (
-        _LANE_GBPS.get(_code(port.get("active_speed"))),
-        _LANES.get(_code(port.get("active_width"))),
-    )
+    lanes = _LANES.get(_code(port.get("active_width")))
+    speed = _SPEED.get(_code(port.get("active_speed")))
     fields: dict[str, Value] = {
         "device": device["hca_id"],
-        "nic": device["hca_id"],
         "port": int(port["port"]) if port["port"].isdigit() else None,
         "state": _PORT_STATE.get(_code(port["state"])),
         "phys_state": _PHYSICAL.get(_code(port.get("phys_state"))),
-        "rate_gbps": lane * lanes if lane and lanes else None,
+        "rate_gbps": LANE_GBPS[speed] * lanes if speed and lanes else None,
         "lanes": lanes,
-        "speed": _SPEED.get(_code(port.get("active_speed"))),
+        "speed": speed,
         "link_layer": port.get("link_layer"),
-        "gid": None,
-        "lid": _number(port.get("port_lid")),
-        "sm_lid": _number(port.get("sm_lid")),
-        "tool": "ibv_devinfo",
+        "lid": whole_number(port.get("port_lid")),
+        "sm_lid": whole_number(port.get("sm_lid")),
         "board": device.get("board_id"),
         "firmware": device.get("fw_ver"),
-        "active_mtu": _number(port.get("active_mtu")),
-        "max_mtu": _number(port.get("max_mtu")),
+        "active_mtu": whole_number(port.get("active_mtu")),
+        "max_mtu": whole_number(port.get("max_mtu")),
     }
-    yield make_event("ib.port", Nature.MEASUREMENT, head, fields, end_line=end.number)
-
-
-def _number(text: str | None) -> int | None:
-    word = (text or "").split(" ")[0]
-    return int(word) if word.isdigit() else None
+    yield port_event(head, "ibv_devinfo", fields, end.number)
 
 
 DEVINFO = BlockParser(

@@ -1,0 +1,154 @@
+"""Hosts that differ from the others in what should be the same everywhere.
+
+``ib.difference`` has ``attribute`` (see ``ATTRIBUTES``), ``device``, ``port``, ``board`` and
+``link_layer`` where they belong to what is compared, ``value``, ``usual``, ``agree`` of ``of``
+hosts and ``odd`` that do not, ``fewer`` (the value is a smaller number) and ``values`` (each with
+how many hosts have it).
+
+There is one event for each odd host and device; where less than four hosts are known, or less than
+three quarters agree, one that names nobody and has no ``usual``.
+
+The values of all hosts are counted, so that ten thousand of them take no longer than reading them.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from diagnose.facts.stated import FEWEST, MAJORITY
+from diagnose.model.event import Event, Nature, Value
+
+EVENTS = ("ib.difference",)
+
+SHOWN = 4
+"""Values that a difference lists, the most frequent first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What is compared over hosts.
+
+    Args:
+        name: As rules ask for it.
+        event: Name of the records that show it.
+        value: Gives the value in a record; None says nothing of it.
+        by: Fields that must agree for two hosts to be compared, such as device and port.
+        counted: The number of different values of a host is compared, and not the values.
+    """
+
+    name: str
+    event: str
+    value: Callable[[Event], Value]
+    by: tuple[str, ...] = ()
+    counted: bool = False
+
+
+def _field(name: str) -> Callable[[Event], Value]:
+    return lambda event: event.fields.get(name)
+
+
+def _of_link(name: str) -> Callable[[Event], Value]:
+    """Return what reads a field of ports that are up; of others it is stale."""
+    return lambda event: event.fields.get(name) if event.fields.get("state") == "ACTIVE" else None
+
+
+def _subnet(event: Event) -> Value:
+    """Return the first half of an InfiniBand address, which names the subnet."""
+    gid = event.fields.get("gid")
+    infiniband = event.fields.get("link_layer") == "InfiniBand"
+    return ":".join(gid.split(":")[:4]) if infiniband and isinstance(gid, str) else None
+
+
+ATTRIBUTES = (
+    Attribute("firmware", "ib.port", _field("firmware"), by=("board",)),
+    Attribute("lanes", "ib.port", _of_link("lanes"), by=("device", "port", "link_layer")),
+    Attribute("link-layer", "ib.port", _field("link_layer"), by=("device", "port")),
+    Attribute("subnet", "ib.port", _subnet, by=("device", "port")),
+    Attribute("devices", "ib.port", _field("device"), by=("tool", "link_layer"), counted=True),
+    Attribute("listed-devices", "ib.device", _field("device"), counted=True),
+)
+"""All that is compared; a new reader adds a line."""
+
+Compared = dict[tuple[Value, ...], dict[str, dict[Value, Event]]]
+"""By what must agree and by host, the values with a record of each."""
+
+
+def derive(events: Iterable[Event]) -> Iterator[Event]:
+    """Yield the differences.
+
+    Args:
+        events: All of the input, with hosts completed.
+    """
+    wanted: dict[str, list[tuple[Attribute, Compared]]] = defaultdict(list)
+    for attribute in ATTRIBUTES:
+        wanted[attribute.event].append((attribute, {}))
+    for event in events:
+        if event.host is None or event.name not in wanted:
+            continue
+        for attribute, found in wanted[event.name]:
+            value = attribute.value(event)
+            if value is not None and not isinstance(value, list):
+                key = tuple(event.fields.get(name) for name in attribute.by)
+                found.setdefault(key, {}).setdefault(event.host, {}).setdefault(value, event)
+    for pairs in wanted.values():
+        for attribute, found in pairs:
+            for key, hosts in found.items():
+                yield from _compared(attribute, key, hosts)
+
+
+def _compared(
+    attribute: Attribute, key: tuple[Value, ...], hosts: dict[str, dict[Value, Event]]
+) -> Iterator[Event]:
+    own = {host: _value(attribute, values) for host, values in hosts.items()}
+    counts = Counter(own.values())
+    if len(counts) < 2:
+        return
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
+    usual, agree = ordered[0]
+    fields: dict[str, Value] = {
+        "attribute": attribute.name,
+        **{name: None for name in ("device", "port", "board", "link_layer")},
+        **dict(zip(attribute.by, key, strict=True)),
+        "value": " or ".join(str(value) for value, _ in ordered[:SHOWN]),
+        "usual": None,
+        "agree": agree,
+        "of": len(own),
+        "odd": len(own) - agree,
+        "fewer": False,
+        "values": [f"{value}: {_hosts(count)}" for value, count in ordered[:SHOWN]],
+    }
+    if len(own) < FEWEST or agree < MAJORITY * len(own):
+        first = min(own)
+        yield _event(next(iter(hosts[first].values())), fields, named=False)
+        return
+    for host in sorted(own):
+        if own[host] != usual:
+            odd: dict[str, Value] = {
+                "value": own[host],
+                "usual": usual,
+                "fewer": _is_less(own[host], usual),
+            }
+            yield _event(next(iter(hosts[host].values())), {**fields, **odd}, named=True)
+
+
+def _value(attribute: Attribute, values: dict[Value, Event]) -> Value:
+    """Return what a host has: how many values, else the value, else all of them."""
+    if attribute.counted:
+        return len(values)
+    return next(iter(values)) if len(values) == 1 else ", ".join(sorted(map(str, values)))
+
+
+def _is_less(value: Value, usual: Value) -> bool:
+    return isinstance(value, int | float) and isinstance(usual, int | float) and value < usual
+
+
+def _hosts(count: int) -> str:
+    return f"{count} host" + ("s" if count > 1 else "")
+
+
+def _event(event: Event, fields: dict[str, Value], *, named: bool) -> Event:
+    nic = event.nic if named and fields.get("device") is not None else None
+    return replace(
+        event, name=EVENTS[0], nature=Nature.MEASUREMENT, fields=fields, fact=None,
+        host=event.host if named else None, nic=nic, rank=None, local_rank=None,
+    )  # fmt: skip
