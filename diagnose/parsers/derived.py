@@ -845,7 +845,6 @@ LITERALS: dict[str, tuple[str, ...]] = {
     'Fabric Manager \\(Cluster UUID: \\S*, Clique ID: -?\\d+, Health Mask: \\S+\\): (?P<status>[^\\r\\n|]+)': ('Fabric Manager (Cluster UUID: ',),
     '^# All processes entering MPI_Finalize': ('# All processes entering MPI_Finalize',),
     '^# Out of bounds values : 0 OK': ('# Out of bounds values : 0 OK',),
-    '/sys/class/infiniband/(?P<nic>[^/\\s]+)/ports/(?P<port>\\d+)/(?:hw_)?counters/(?P<counter>\\w+):\\s?(?P<value>\\d+)\\s*$': ('/sys/class/infiniband/',),
     'File "[^"]*/torch/utils/data/[^"]+", line \\d+': ('/torch/utils/data/',),
     'RNG\\ state\\ restored': ('RNG state restored',),
     'Detected mismatch between collectives on ranks\\. Rank (?P<rank>\\d+) is running inconsistent collective: CollectiveFingerPrint\\(OpType=(?P<op>[A-Z_]+)(?:, TensorShape=\\[(?P<shape>[^\\]]*)\\])?': ('Detected mismatch between collectives on ranks. Rank ',),

@@ -3,10 +3,25 @@
 from collections.abc import Iterator, Sequence
 
 from diagnose.facts.clock import Clocks
-from diagnose.facts.fabric import counters, ports, subnets
+from diagnose.facts.fabric import (
+    counters,
+    flow_control,
+    outliers,
+    ports,
+    readings,
+    silence,
+    subnets,
+)
 from diagnose.model.event import Event
 
-EVENTS = (*subnets.EVENTS, *counters.EVENTS, *ports.EVENTS)
+EVENTS = (
+    *subnets.EVENTS,
+    *counters.EVENTS,
+    *outliers.EVENTS,
+    *silence.EVENTS,
+    *flow_control.EVENTS,
+    *ports.EVENTS,
+)
 
 
 def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
@@ -14,4 +29,17 @@ def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
     of_ports = [event for event in events if event.name == "ib.port"]
     yield from subnets.derive(of_ports)
     yield from ports.derive(of_ports)
-    yield from counters.derive([event for event in events if event.name == "ib.counter"], clocks)
+    yield from _counted(events, clocks)
+
+
+def _counted(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
+    """Yield what follows from the counters of ports."""
+    by_port = readings.by_port(readings.place(events))
+    if not by_port:
+        return
+    grown = {key: counters.growths(of_port, clocks) for key, of_port in by_port.items()}
+    yield from counters.derive(grown)
+    yield from outliers.derive(by_port, grown)
+    yield from silence.derive(grown)
+    classes = [event for event in events if event.name == "roce.pfc"]
+    yield from flow_control.derive(by_port, grown, classes)
