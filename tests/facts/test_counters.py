@@ -127,6 +127,13 @@ def test_limits_of_the_table(counter, amount, seconds, expected):
     assert judged(counter, amount, seconds) == expected
 
 
+def test_flushed_work_is_taken_off_the_failed():
+    flushed = {"req_cqe_error": 90, "req_cqe_flush_error": 90}
+    nothing = dict.fromkeys(flushed, 0)
+    assert growth(read(nothing), read(flushed, 9)) == []
+    assert growth(read(nothing), read({**flushed, "req_cqe_error": 97}, 9)) == [(7, 9)]
+
+
 def test_a_lid_becomes_a_port_where_a_tool_shows_who_has_it():
     known = {"device": "mlx5_3", "port": 1, "lid": 131, "state": "ACTIVE"}
     port = event("ib.port", Nature.MEASUREMENT, file="node-09.txt", host="node-09", nic="mlx5_3",

@@ -92,6 +92,9 @@ def growths(readings: Sequence[Event], clocks: Clocks) -> dict[str, Growth]:
             ended = meaning.maximum is not None and value >= meaning.maximum * meaning.factor
             found[name] = Growth(meaning, first, event, line, value, amount, None, ended)
     for growth in found.values():
+        part = found.get(growth.meaning.less or "")
+        if part is not None:
+            growth.amount = max(0, growth.amount - part.amount)
         pair = id(growth.first)
         if pair not in seconds:
             apart = clocks.apart(growth.first, growth.last)

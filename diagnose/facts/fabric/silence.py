@@ -54,6 +54,7 @@ def derive(ports: Mapping[Key, Mapping[str, Growth]]) -> Iterator[Event]:
         "waiting": hosts,
         "growth": sum(waited.values()),
         "counter": most.meaning.name,
+        "device": most.last.fields.get("device"),
         "seconds": most.seconds,
         "silent": min(still) if len(still) == 1 else None,
     }

@@ -36,6 +36,7 @@ class Meaning:
         name: As the kernel spells it.
         maximum: Largest value, where the counter stops there.
         factor: To the unit that texts use.
+        less: A counter whose events this one counts as well.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Meaning:
     fail: Limit | None = None
     maximum: int | None = None
     factor: int = 1
+    less: str | None = None
 
 
 Counter = tuple[str, int, Line]
@@ -124,7 +126,7 @@ def _table() -> dict[str, Meaning]:
     for row in shipped.table("counters"):
         meaning = Meaning(
             row["name"], row["kind"], _limit(row, "warn"), _limit(row, "fail"),
-            row.get("maximum"), row.get("factor", 1),
+            row.get("maximum"), row.get("factor", 1), row.get("less"),
         )  # fmt: skip
         for name in (row["name"], *row.get("also", ())):
             found[name] = meaning
