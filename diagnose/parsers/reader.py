@@ -5,6 +5,7 @@ out the lines around them, takes the prefixes off and hands the lines to the par
 """
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -34,6 +35,9 @@ WINDOW = 8 << 10
 
 HEAD = 300
 """Bytes of a very long line in which its prefixes are."""
+
+FAR = 64
+"""Lines of other writers after which those of one writer are looked up."""
 
 EDGE_LINES = 20
 """Lines at either end of a source that are searched for a stamp."""
@@ -327,7 +331,7 @@ class PieceReader:
         # Some programs put their prefix on the first line of a record alone; bare lines right
         # behind it are its own, later ones may be anybody's.
         bare_allowed = line.text != line.raw
-        for at, following in self._following(end):
+        for at, following in self._following(end, writer):
             bare = following.text == following.raw
             if not (bare and bare_allowed):
                 bare_allowed = False
@@ -341,10 +345,22 @@ class PieceReader:
                 break
         _collect(lambda: parser.read(lines), self.into, parser.name)
 
-    def _following(self, offset: int) -> Iterator[tuple[int, Line]]:
+    def _following(self, offset: int, writer: Writer) -> Iterator[tuple[int, Line]]:
+        """Return the lines behind an offset; far from the last one of a writer, only its own."""
         after = offset + (2 if self.piece.data.startswith(b"\r\n", offset) else 1)
-        for piece, begin in ((self.piece, after), (self.upcoming, 0)):
-            start = begin
+        others = 0
+        for at, line in self._lines(after):
+            yield at, line
+            others = 0 if _writer(line) == writer else others + 1
+            if others >= FAR:
+                own = self._by_writer.get(writer, [])
+                yield from own[bisect_right(own, at, key=lambda one: one[0]) :]
+                return
+
+    def _lines(self, begin: int) -> Iterator[tuple[int, Line]]:
+        """Return place and text of the lines of this piece from an offset on, and of the next."""
+        for piece, first in ((self.piece, begin), (self.upcoming, 0)):
+            start = first
             while piece is not None and start < len(piece.data):
                 end = piece.data.find(b"\n", start)
                 end = len(piece.data) if end < 0 else end
@@ -355,6 +371,14 @@ class PieceReader:
                     peel(raw.rstrip().rpartition("\r")[2], self.name, number, self.identity),
                 )
                 start = end + 1
+
+    @cached_property
+    def _by_writer(self) -> dict[Writer, list[tuple[int, Line]]]:
+        """The lines of ``_lines`` by writer: of thousands, each has few and the others many."""
+        found: dict[Writer, list[tuple[int, Line]]] = {}
+        for at, line in self._lines(0):
+            found.setdefault(_writer(line), []).append((at, line))
+        return found
 
 
 @dataclass(slots=True)

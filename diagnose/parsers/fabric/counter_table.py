@@ -10,8 +10,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from diagnose import shipped
-from diagnose.model.event import Line, Nature, Value
-from diagnose.parsers.base import Record, make_event
+from diagnose.model.event import Event, Line, Nature, Value
+from diagnose.parsers.base import make_event
 
 EVENT = "ib.counters"
 
@@ -54,7 +54,7 @@ Counter = tuple[str, int, Line]
 
 def reading(
     counters: Sequence[Counter], device: str | None, port: int | None, tool: str, **more: Value
-) -> Iterator[Record]:
+) -> Iterator[Event]:
     """Yield one reading of a port, with those of its counters that the table lists.
 
     Args:

@@ -16,44 +16,40 @@ import re
 from collections.abc import Iterator
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.model.event import Line
-from diagnose.parsers.base import BlockParser, Record
-from diagnose.parsers.fabric.counter_table import EVENT, Counter, meaning_of, reading
+from diagnose.model.event import Event, Line, Nature
+from diagnose.parsers.base import BlockParser, LineParser, Pattern
+from diagnose.parsers.fabric.counter_table import EVENT, Counter, reading
 
 TOOL = "rdma"
-PORT = LazyPattern(r"(?:^|\s)link (?P<device>[\w.-]+)/(?P<port>\d+)(?P<rest>(?:\s+\w+ \d+)*)\s*$")
-MORE = LazyPattern(r"^\s*\w+ \d+(?:\s+\w+ \d+)*\s*$")
+COUNTERS = r"(?:\w+ \d+\s*)+$"
+PORT = LazyPattern(r"(?:^|\s)link (?P<device>[\w.-]+)/(?P<port>\d+)\s*$")
+MORE = LazyPattern(rf"^\s*{COUNTERS}")
 PAIR = re.compile(r"(\w+) (\d+)")
-OPENS = (
-    "rx_write_requests ", "packet_seq_err ", "tx_bytes ", "active_pds ", "to_retransmits ",
-    "link mlx", "link roce", "link ibp", "link rdma", "link efa", "link bnxt", "link irdma",
-)  # fmt: skip
-"""First counters of the drivers, and names of their devices for ``-p``."""
 
 INTERFACE = LazyPattern(r"\"ifname\":\s*\"(?P<device>[^\"]+)\"")
 MEMBER = re.compile(r"\"(?P<name>\w+)\":\s*(?:\"(?P<text>[^\"]*)\"|(?P<value>\d+))")
 JSON_LINE = LazyPattern(r"^[\s{}\[\],]*(?:\"\w+\":\s*(?:\d+|\"[^\"]*\"|\[\s*\])[\s{}\[\],]*)*$")
 
 
-def _starts(line: Line) -> bool:
-    found = PORT.search(line.text)
-    if found is None:
-        return False
-    pairs = PAIR.findall(found["rest"])
-    return not pairs or any(meaning_of(name) for name, _ in pairs)
+def _pairs(line: Line, text: str) -> list[Counter]:
+    return [(name, int(value), line) for name, value in PAIR.findall(text)]
 
 
-def read(lines: list[Line]) -> Iterator[Record]:
-    """Return the counters of a port."""
+def complete(event: Event, line: Line) -> Event | None:
+    """Return the counters of a port on one line, None of a line without a known one."""
+    pairs, port = str(event.fields["rest"]), event.fields["port"]
+    return next(reading(_pairs(line, pairs), event.nic, int(str(port)), TOOL), None)
+
+
+def read(lines: list[Line]) -> Iterator[Event]:
+    """Return the counters of a port that stand one a line."""
     head = PORT.search(lines[0].text)
     assert head is not None
-    counters: list[Counter] = [(n, int(v), lines[0]) for n, v in PAIR.findall(head["rest"])]
-    for line in lines[1:]:
-        counters += [(name, int(value), line) for name, value in PAIR.findall(line.text)]
+    counters = [pair for line in lines[1:] for pair in _pairs(line, line.text)]
     yield from reading(counters, head["device"], int(head["port"]), TOOL)
 
 
-def read_json(lines: list[Line]) -> Iterator[Record]:
+def read_json(lines: list[Line]) -> Iterator[Event]:
     """Return the counters of each port of a JSON answer."""
     device: str | None = None
     port: int | None = None
@@ -72,15 +68,38 @@ def read_json(lines: list[Line]) -> Iterator[Record]:
 
 
 PARSERS = (
-    BlockParser(
+    LineParser(
         name="rdma-statistic",
-        title="rdma statistic: counters of each port",
-        opens=OPENS,
-        starts=_starts,
+        title="rdma statistic: counters of each port on one line",
+        patterns=(
+            Pattern(
+                event=EVENT,
+                regex=r"(?:^|\s)link (?P<nic>[\w.-]+)/(?P<port>\d+) (?P<rest>\w+ \d+\b.*)$",
+                nature=Nature.MEASUREMENT,
+                source="iproute2 4.20 to 6.x, rdma/stat.c and res.c",
+                sample="link mlx5_0/1 rx_write_requests 1883 out_of_sequence 41 packet_seq_err 39 ",
+                types={"port": int},
+            ),
+        ),
+        refine=complete,
+    ),
+    BlockParser(
+        name="rdma-statistic-pretty",
+        title="rdma statistic -p: one counter a line",
+        opens=(
+            "link mlx",
+            "link roce",
+            "link ibp",
+            "link rdma",
+            "link efa",
+            "link bnxt",
+            "link irdma",
+        ),
+        starts=lambda line: PORT.search(line.text) is not None,
         ends=lambda lines, following: MORE.match(following.text) is None,
         read=read,
         emits=(EVENT,),
-        sample="link mlx5_0/1 rx_write_requests 1883 out_of_sequence 41 packet_seq_err 39 ",
+        sample="link mlx5_0/1 \n    rx_write_requests 1883 \n    packet_seq_err 39 \n",
         maximum=120,
     ),
     BlockParser(
