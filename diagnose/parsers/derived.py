@@ -846,6 +846,7 @@ LITERALS: dict[str, tuple[str, ...]] = {
     '^# All processes entering MPI_Finalize': ('# All processes entering MPI_Finalize',),
     '^# Out of bounds values : 0 OK': ('# Out of bounds values : 0 OK',),
     '(?:^|\\s)link (?P<nic>[\\w.-]+)/(?P<port>\\d+) (?P<rest>\\w+ \\d+\\b.*)$': ('link ',),
+    '^##\\s+(?P<ports>\\d+) ports checked, (?P<bad_ports>\\d+) ports have errors beyond threshold': (' ports have errors beyond threshold',),
     'File "[^"]*/torch/utils/data/[^"]+", line \\d+': ('/torch/utils/data/',),
     'RNG\\ state\\ restored': ('RNG state restored',),
     'Detected mismatch between collectives on ranks\\. Rank (?P<rank>\\d+) is running inconsistent collective: CollectiveFingerPrint\\(OpType=(?P<op>[A-Z_]+)(?:, TensorShape=\\[(?P<shape>[^\\]]*)\\])?': ('Detected mismatch between collectives on ranks. Rank ',),

@@ -6,6 +6,7 @@ from diagnose.facts.clock import Clocks
 from diagnose.facts.fabric import (
     counters,
     flow_control,
+    idle,
     outliers,
     ports,
     readings,
@@ -19,6 +20,7 @@ EVENTS = (
     *counters.EVENTS,
     *outliers.EVENTS,
     *silence.EVENTS,
+    *idle.EVENTS,
     *flow_control.EVENTS,
     *ports.EVENTS,
 )
@@ -39,7 +41,9 @@ def _counted(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
         return
     grown = {key: counters.growths(of_port, clocks) for key, of_port in by_port.items()}
     yield from counters.derive(grown)
-    yield from outliers.derive(by_port, grown)
+    summaries = [event for event in events if event.name == "ib.errors_summary"]
+    yield from outliers.derive(by_port, grown, summaries)
     yield from silence.derive(grown)
+    yield from idle.derive(by_port, grown)
     classes = [event for event in events if event.name == "roce.pfc"]
     yield from flow_control.derive(by_port, grown, classes)

@@ -10,6 +10,7 @@
 ``per_hour`` ``per_second``         None without stamps, and of a counter that has stopped
 ``judged``                          ``warn`` or ``fail``, by the limits of the table
 ``peer`` ``peer_port``              The other end of the link, where a tool prints it
+``peer_host`` ``peer_device``       If that is an adapter of a host
 =================================== ===============================================================
 
 Without stamps an hour is assumed. A growth over less than the unit of its limit counts in full
@@ -29,6 +30,8 @@ EVENTS = ("ib.counter_grew",)
 
 HOUR = 3600.0
 DAY = 86_400.0
+
+PEER = ("peer", "peer_port", "peer_host", "peer_device")
 
 SURE = 10
 """Events of a kind from which on their rate is more than chance."""
@@ -162,8 +165,7 @@ def _event(growth: Growth, judged: str) -> Event:
         "per_hour": None if rate is None else rate * HOUR,
         "judged": judged,
         "tool": last.fields.get("tool"),
-        "peer": last.fields.get("peer"),
-        "peer_port": last.fields.get("peer_port"),
+        **{name: last.fields.get(name) for name in PEER},
     }
     return at_counter(last, growth.meaning.name, growth.value, growth.line, EVENTS[0], fields)
 

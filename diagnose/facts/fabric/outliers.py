@@ -4,13 +4,14 @@
 ``typical`` value, ``score`` (distance from it in robust standard deviations), ``hosts`` (how many
 were compared), ``basis`` and ``seconds``. ``basis`` is ``growth`` where the counters of most hosts
 were read twice, else ``reading``: a total since the last reset, which may be months ago, so that it
-says little.
+says little. ``list`` is one of the few ports that ibqueryerrors lists of the many it checked; then
+``hosts`` is None and ``ports`` how many it checked.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from diagnose.facts.fabric.counters import Growth, at_counter, counters
+from diagnose.facts.fabric.counters import PEER, Growth, at_counter, counters
 from diagnose.facts.fabric.readings import Key
 from diagnose.facts.statistics import level_and_noise
 from diagnose.model.event import Event, Value
@@ -26,6 +27,10 @@ FARTHEST = 6.0
 SPREAD = 0.1
 """Least noise assumed, as a share of the typical value."""
 
+MANY_PORTS = 100
+FEW_PORTS = 0.01
+"""Share of the ports that may be over a threshold for one of them to stand out."""
+
 UNCOMPARED = frozenset({"noise", "volume", "flushed"})
 
 What = tuple[Value, Value, str]
@@ -36,9 +41,24 @@ Row = tuple[float, Event, int, float | None]
 
 
 def derive(
+    ports: Mapping[Key, list[Event]],
+    grown: Mapping[Key, Mapping[str, Growth]],
+    summaries: Sequence[Event],
+) -> Iterator[Event]:
+    """Yield the counters that stand out, at the last reading of their port.
+
+    Args:
+        ports: Readings by port.
+        grown: Growth of their counters.
+        summaries: Events ``ib.errors_summary``.
+    """
+    yield from _beside_others(ports, grown)
+    yield from _listed(ports, {event.file: event for event in summaries})
+
+
+def _beside_others(
     ports: Mapping[Key, list[Event]], grown: Mapping[Key, Mapping[str, Growth]]
 ) -> Iterator[Event]:
-    """Yield the counters that stand out, at the last reading of their port."""
     growth: dict[What, dict[str, Row]] = defaultdict(dict)
     totals: dict[What, dict[str, Row]] = defaultdict(dict)
     for key, readings in ports.items():
@@ -62,6 +82,27 @@ def derive(
         yield from _outliers(what, rows, basis)
 
 
+def _listed(ports: Mapping[Key, list[Event]], summaries: Mapping[str, Event]) -> Iterator[Event]:
+    for readings in ports.values():
+        last = readings[-1]
+        summary = summaries.get(last.file)
+        if len(readings) > 1 or summary is None or last.fields.get("tool") != "ibqueryerrors":
+            continue
+        checked, bad = summary.number("ports") or 0, summary.number("bad_ports") or 0
+        if checked < MANY_PORTS or bad > FEW_PORTS * checked:
+            continue
+        for name, value, line in counters(last):
+            meaning = meaning_of(name)
+            if meaning is None or meaning.kind in UNCOMPARED:
+                continue
+            fields: dict[str, Value] = {
+                **{one: last.fields.get(one) for one in ("device", "port", *PEER)},
+                "counter": name, "kind": meaning.kind, "value": value, "typical": 0,
+                "score": None, "hosts": None, "ports": checked, "basis": "list", "seconds": None,
+            }  # fmt: skip
+            yield at_counter(last, name, value, line, EVENTS[0], fields)
+
+
 def _outliers(what: What, rows: Mapping[str, Row], basis: str) -> Iterator[Event]:
     if len(rows) < FEWEST_HOSTS or not _differ(rows.values()):
         return
@@ -75,7 +116,7 @@ def _outliers(what: What, rows: Mapping[str, Row], basis: str) -> Iterator[Event
             continue
         fields: dict[str, Value] = {
             "device": device, "port": port, "counter": name, "kind": meaning.kind, "value": value,
-            "typical": typical, "score": score, "hosts": len(rows), "basis": basis,
+            "typical": typical, "score": score, "hosts": len(rows), "ports": None, "basis": basis,
             "seconds": seconds,
         }  # fmt: skip
         yield at_counter(reading, name, int(value), line, EVENTS[0], fields)

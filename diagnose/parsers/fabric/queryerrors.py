@@ -12,8 +12,10 @@ Sample::
     ## Summary: 96 nodes checked, 2 bad nodes found
 
 A host is described by its name and its adapter, a switch by its name alone. ``peer`` and
-``peer_port`` are the other end of the link, where it is printed. The row of all ports is the sum of
+``peer_port`` are the other end of the link, where it is printed, ``peer_host`` and ``peer_device`` if that is a host. The row of all ports is the sum of
 the others and counts only where it stands alone.
+
+``ib.errors_summary`` is the end of the list: ``ports`` that were checked, ``bad_ports`` over a threshold.
 
 Releases before 1.6.6 spell the counters ``SymbolErrors``, ``LinkDowned`` and so on. What is under its
 threshold, suppressed or zero is not printed: a missing counter is unknown.
@@ -24,8 +26,8 @@ Empty: only the summary, so no port is over a threshold. Cut off: ports behind t
 from collections.abc import Iterator
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.model.event import Line, Value
-from diagnose.parsers.base import BlockParser, Record
+from diagnose.model.event import Line, Nature, Value
+from diagnose.parsers.base import BlockParser, LineParser, Pattern, Record
 from diagnose.parsers.convert import short_host
 from diagnose.parsers.fabric.counter_table import EVENT, Counter, reading
 
@@ -60,7 +62,9 @@ def read(lines: list[Line]) -> Iterator[Record]:
         link = links.get(line.number + 1)
         more: dict[str, Value] = {"host": host, "guid": row["guid"]}
         if link is not None:
+            peer_host, peer_device = _owner(link["peer"])
             more |= {"peer": link["peer"], "peer_port": int(link["port"])}
+            more |= {"peer_host": peer_host, "peer_device": peer_device if peer_host else None}
         port = None if row["port"] == "ALL" else int(row["port"])
         yield from reading(counters, device or row["guid"], port, "ibqueryerrors", **more)
 
@@ -79,5 +83,19 @@ PARSERS = (
             "   GUID 0xa088c20300ab12f6 port 1: [LinkDownedCounter == 8]\n"
         ),
         maximum=200,
+    ),
+    LineParser(
+        name="ibqueryerrors-summary",
+        title="ibqueryerrors: how many ports were checked",
+        patterns=(
+            Pattern(
+                event="ib.errors_summary",
+                regex=r"^##\s+(?P<ports>\d+) ports checked, (?P<bad_ports>\d+) ports have errors beyond threshold",
+                nature=Nature.MEASUREMENT,
+                source="infiniband-diags 1.6 to rdma-core 50, ibqueryerrors.c",
+                sample="##          1184 ports checked, 3 ports have errors beyond threshold",
+                types={"ports": int, "bad_ports": int},
+            ),
+        ),
     ),
 )
