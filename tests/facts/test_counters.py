@@ -90,6 +90,27 @@ def test_a_date_holds_for_what_stands_behind_it():
     assert (found.fields["seconds"], found.fields["per_hour"]) == (HOUR, 45.0)
 
 
+def test_each_host_has_its_own_dates():
+    def of(host, date_line, line, time, value):
+        stamp = event("shell.date", Nature.MEASUREMENT, file="all.txt", line=date_line, host=host,
+                      time=time)  # fmt: skip
+        return stamp, read(value, line, host, file="all.txt")
+
+    records = [
+        *of("node-07", 1, 3, 0.0, 5), *of("node-08", 2, 4, 10.0, 5),
+        *of("node-07", 5, 7, 100.0, 50), *of("node-08", 6, 8, 200.0, 50),
+    ]  # fmt: skip
+    found = named("ib.counter_grew", *records)
+    assert [(one.host, one.fields["seconds"]) for one in found] == [
+        ("node-07", 100.0),
+        ("node-08", 190.0),
+    ]
+
+
+def test_two_tools_are_not_two_readings():
+    assert growth(read(5, tool="rdma"), read(50, 9, tool="sysfs")) == []
+
+
 def test_a_counter_that_stopped_has_no_rate():
     (found,) = named(
         "ib.counter_grew",
@@ -180,6 +201,32 @@ def test_growth_outweighs_totals():
 
 def test_what_says_nothing_is_not_compared():
     assert standing_out(*hosts([10, 12, 9, 90000, 11], "rx_write_requests")) == []
+
+
+def test_the_few_ports_that_a_whole_fabric_lists_stand_out():
+    def listed(ports, bad):
+        port = read({"symbol_error": 9000}, host=None, file="errors.txt", tool="ibqueryerrors",
+                    device="leaf-03", fields={"peer_host": "node-07"})  # fmt: skip
+        summary = event("ib.errors_summary", Nature.MEASUREMENT, file="errors.txt", line=9,
+                        fields={"ports": ports, "bad_ports": bad})  # fmt: skip
+        found = named("ib.counter_stands_out", port, summary)
+        return [(one.fields["basis"], one.fields["peer_host"]) for one in found]
+
+    assert listed(1184, 3) == [("list", "node-07")]
+    assert listed(1184, 300) == [] and listed(40, 1) == []
+
+
+def idle(*written, device="mlx5_0"):
+    records = [
+        read({"rx_write_requests": value}, host=f"node-{n:02}", device=device)
+        for n, value in enumerate(written)
+    ]
+    return [one.host for one in named("ib.adapter_idle", *records)]
+
+
+def test_an_adapter_that_works_elsewhere():
+    assert idle(90000, 80000, 0, 70000) == ["node-02"]
+    assert idle(0, 0, 0, 0) == [] and idle(0, 9000, 0, 9000) == [] and idle(90000, 0) == []
 
 
 def silent(*growths):

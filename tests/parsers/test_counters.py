@@ -144,6 +144,14 @@ def test_pattern_table(module, monkeypatch):
              (None, "lid 131", 1, {"link_downed": 3})],
         ),
         (
+            perfquery,
+            "$ perfquery -x -C mlx5_3 -P 1\n"
+            "# Port extended counters: Lid 134 port 1 (CapMask: 0x5A00)\n"
+            "LinkDownedCounter:...............3\n"
+            "$ perfquery -x -C mlx5_4\nibwarn: [4711] mad_rpc: _do_madrpc failed; dport (Lid 9)\n",
+            [(None, "mlx5_3", 1, {"link_downed": 3})],
+        ),
+        (
             queryerrors,
             ERRORS,
             [(None, "leaf-03", 9, {"link_downed": 9}), ("node-07", "mlx5_3", 1, {"link_downed": 8})],
@@ -213,8 +221,15 @@ def test_each_counter_knows_its_line():
 
 
 def test_both_ends_of_a_link():
-    switch, _ = read(queryerrors, ERRORS)
+    switch, _ = (one for one in read(queryerrors, ERRORS) if one.name == "ib.counters")
     assert (switch.fields["peer"], switch.fields["peer_port"]) == ("node-07 mlx5_3", 1)
+    assert (switch.fields["peer_host"], switch.fields["peer_device"]) == ("node-07", "mlx5_3")
+
+
+def test_counters_of_some_queue_pairs_are_not_those_of_the_port():
+    assert (
+        found(rdma_statistic, "link mlx5_0/1 cntn 4 rx_write_requests 12 packet_seq_err 3 \n") == []
+    )
 
 
 def test_the_row_of_all_ports_counts_where_it_stands_alone():

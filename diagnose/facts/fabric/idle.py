@@ -26,7 +26,7 @@ def derive(
     ports: Mapping[Key, list[Event]], grown: Mapping[Key, Mapping[str, Growth]]
 ) -> Iterator[Event]:
     """Yield the idle ones, at their last reading."""
-    works: dict[tuple[Value, Value], dict[str, tuple[int, Event, int]]] = defaultdict(dict)
+    works: dict[tuple[Value, ...], dict[str, tuple[int, Event, int]]] = defaultdict(dict)
     for key, readings in ports.items():
         last = readings[-1]
         found = next((row for row in counters(last) if row[0] == COUNTER), None)
@@ -34,8 +34,8 @@ def derive(
             continue
         growth = grown[key].get(COUNTER)
         amount = growth.amount if growth else found[1]
-        works[key[1], key[2]][last.host] = amount, last, found[2]
-    for (device, port), of_hosts in works.items():
+        works[key[1:]][last.host] = amount, last, found[2]
+    for (device, port, _), of_hosts in works.items():
         busy = sum(amount >= BUSY for amount, _, _ in of_hosts.values())
         if busy < max(FEWEST_PEERS, MAJORITY * len(of_hosts)):
             continue

@@ -33,8 +33,8 @@ FEW_PORTS = 0.01
 
 UNCOMPARED = frozenset({"noise", "volume", "flushed"})
 
-What = tuple[Value, Value, str]
-"""Device, port and counter."""
+What = tuple[Value, Value, Value, str]
+"""Device, port, tool and counter."""
 
 Row = tuple[float, Event, int, float | None]
 """Value, reading, line of the counter, seconds."""
@@ -69,7 +69,7 @@ def _beside_others(
             meaning = meaning_of(name)
             if meaning is None or meaning.kind in UNCOMPARED:
                 continue
-            what = key[1], key[2], name
+            what = *key[1:], name
             totals[what][last.host] = value, last, line, None
             one = grown[key].get(name)
             if one is not None:
@@ -108,7 +108,7 @@ def _outliers(what: What, rows: Mapping[str, Row], basis: str) -> Iterator[Event
         return
     typical, noise = level_and_noise([row[0] for row in rows.values()])
     scale = max(noise, SPREAD * typical, typical**0.5, 1.0)
-    device, port, name = what
+    device, port, _, name = what
     meaning = meaning_of(name)
     for value, reading, line, seconds in rows.values():
         score = (value - typical) / scale

@@ -16,8 +16,8 @@ from diagnose.model.event import Clock, Event, Value
 MOST_LOCAL_LIDS = 16
 """LIDs that one host has itself; a file with more is a look at the fabric from outside."""
 
-Key = tuple[str, Value, Value]
-"""Host or file or the fabric, device and port."""
+Key = tuple[str, Value, Value, Value]
+"""Host or file or the fabric, device, port, and the tool: two tools may count differently."""
 
 _IN_NAME = re.compile(
     r"(?<!\d)(\d{4})-?(\d\d)-?(\d\d)[T_. -]?(\d\d)[h:.-]?(\d\d)(?:[m:.-]?(\d\d))?(?!\d)"
@@ -25,7 +25,7 @@ _IN_NAME = re.compile(
 _EPOCH_IN_NAME = re.compile(r"(?<!\d)(1[4-9]\d{8})(?!\d)")
 _PLACE = re.compile(
     r"(?<![a-z])(?:(?P<early>before|pre|start|begin|first|old)|(?P<late>after|post|end|last|second|new)"
-    r"|(?:snap(?:shot)?|t|sample|round|read(?:ing)?|poll|pass|run)[-_]?(?P<number>\d{1,4}))(?![a-z\d])"
+    r"|(?:snap(?:shot)?|t|sample|round|read(?:ing)?|poll|pass|run|hour|day)[-_]?(?P<number>\d{1,4}))(?![a-z\d])"
 )
 
 
@@ -47,8 +47,8 @@ def by_port(readings: Iterable[Event]) -> dict[Key, list[Event]]:
     """
     found: dict[Key, list[Event]] = defaultdict(list)
     for event in readings:
-        key = _owner(event), event.fields.get("device"), event.fields.get("port")
-        found[key].append(event)
+        device, port, tool = (event.fields.get(name) for name in ("device", "port", "tool"))
+        found[_owner(event), device, port, tool].append(event)
     return {key: _in_order(of_port) for key, of_port in found.items()}
 
 
@@ -63,7 +63,8 @@ def _owner(event: Event) -> str:
 def _in_order(found: list[Event]) -> list[Event]:
     if len({event.file for event in found}) == 1:
         return sorted(found, key=lambda event: event.line)
-    if all(event.time is not None for event in found):
+    times = {(event.file, event.time) for event in found}
+    if None not in (time for _, time in times) and len({time for _, time in times}) == len(times):
         return sorted(found, key=lambda event: (event.time or 0.0, event.line))
     places = {event.file: _place_in_name(event.file) for event in found}
     if None not in places.values() and len({*places.values()}) == len(places):
@@ -84,20 +85,25 @@ def _place_in_name(file: str) -> int | None:
 
 def _date(found: Sequence[Event], events: Sequence[Event]) -> None:
     """Give readings without a stamp the last date before them, else that of the file's name."""
-    dates: dict[str, list[Event]] = defaultdict(list)
+    dates: dict[tuple[str, str | None], list[Event]] = defaultdict(list)
     for event in events:
         if event.name == "shell.date":
-            dates[event.file].append(event)
-    lines = {file: [event.line for event in of_file] for file, of_file in dates.items()}
+            dates[event.file, event.host].append(event)
     for event in found:
         if event.time is not None:
             continue
-        before = dates.get(event.file, [])[: bisect_right(lines.get(event.file, []), event.line)]
-        of_host = [one for one in before[-64:] if one.host in (None, event.host)]
-        if of_host:
-            event.time, event.clock = of_host[-1].time, of_host[-1].clock
+        owners = {(event.file, event.host), (event.file, None)}
+        before = [date for owner in owners if (date := _last_before(event, dates.get(owner, [])))]
+        if before:
+            last = max(before, key=lambda date: date.line)
+            event.time, event.clock = last.time, last.clock
         elif stamp := time_in_name(event.file):
             event.time, event.clock = stamp
+
+
+def _last_before(event: Event, dates: Sequence[Event]) -> Event | None:
+    at = bisect_right(dates, event.line, key=lambda date: date.line)
+    return dates[at - 1] if at else None
 
 
 def time_in_name(file: str) -> tuple[float, Clock] | None:
@@ -117,14 +123,15 @@ def _name_lids(found: Sequence[Event], events: Sequence[Event]) -> None:
         lid = event.fields.get("lid")
         if event.name == "ib.port" and event.host and event.nic and lid not in (None, 0, 65535):
             owners[lid].add((event.host, event.nic))
-    asked: dict[str, set[Value]] = defaultdict(set)
+    asked: dict[tuple[str, str | None], set[Value]] = defaultdict(set)
     for event in found:
         if event.fields.get("tool") == "perfquery":
-            asked[event.file].add(event.fields.get("device"))
+            asked[event.file, event.host].add(event.fields.get("device"))
+    outside = {asker for asker, lids in asked.items() if len(lids) > MOST_LOCAL_LIDS}
     for event in found:
         if event.fields.get("tool") != "perfquery":
             continue
-        if len(asked[event.file]) > MOST_LOCAL_LIDS:
+        if (event.file, event.host) in outside:
             event.host = None
         known = owners.get(event.fields.get("lid"), set())
         of_host = {one for one in known if event.host in (None, one[0])}

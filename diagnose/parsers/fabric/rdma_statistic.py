@@ -38,6 +38,8 @@ def _pairs(line: Line, text: str) -> list[Counter]:
 def complete(event: Event, line: Line) -> Event | None:
     """Return the counters of a port on one line, None of a line without a known one."""
     pairs, port = str(event.fields["rest"]), event.fields["port"]
+    if pairs.startswith("cntn "):  # of some queue pairs, not of the port
+        return None
     return next(reading(_pairs(line, pairs), event.nic, int(str(port)), TOOL), None)
 
 
