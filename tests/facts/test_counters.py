@@ -60,6 +60,22 @@ def test_growth_counts_from_the_reset():
     assert growth(read(500), read(2, 9)) == []
 
 
+def test_a_reset_takes_all_counters_back():
+    first, second = (
+        {"symbol_error": 5, "packet_seq_err": 90},
+        {"symbol_error": 900, "packet_seq_err": 3},
+    )
+    assert growth(read(first), read(second, 9)) == []
+
+
+def test_ranks_of_one_file_are_not_one_port():
+    readings = [
+        read(value, line, host=None, file="srun.txt", rank=line)
+        for line, value in enumerate((5, 90))
+    ]
+    assert growth(*readings) == []
+
+
 def test_readings_in_two_files_need_stamps_or_names():
     assert growth(read(5, file="b.txt"), read(50, file="a.txt")) == []
     stamped = read(5, file="b.txt", time=100.0), read(50, file="a.txt", time=160.0)
@@ -67,6 +83,16 @@ def test_readings_in_two_files_need_stamps_or_names():
     assert (found.fields["growth"], found.fields["seconds"]) == (45, 60.0)
     assert growth(read(5, file="before.txt"), read(50, file="after.txt")) == [(45, 1)]
     assert growth(read(5, file="snap10.txt"), read(50, file="snap9.txt")) == []
+    assert growth(read(5, file="b/after/x"), read(50, file="a/after/x")) == []
+
+
+def test_a_reading_may_lie_in_several_files():
+    records = [
+        read({name: value}, file=f"{when}/{name}")
+        for when, value in (("before", 5), ("after", 900))
+        for name in ("symbol_error", "packet_seq_err")
+    ]
+    assert growth(*records) == [(895, 1), (895, 1)]
 
 
 def test_names_of_files_state_the_time():

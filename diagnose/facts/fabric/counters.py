@@ -78,22 +78,20 @@ def growths(readings: Sequence[Event], clocks: Clocks) -> dict[str, Growth]:
     seconds: dict[int, float | None] = {}
     seen: dict[str, tuple[Event, int]] = {}
     for event in readings:
-        for name, value, line in counters(event):
-            before = seen.get(name)
+        rows = [*counters(event)]
+        # a reset takes all counters back at once, and another host's reading is none of this port
+        anew = any(name in seen and value < seen[name][1] for name, value, _ in rows)
+        for name, value, line in rows:
+            before, meaning = seen.get(name), meaning_of(name)
             seen[name] = event, value
-            if before is None:
-                continue
-            if value < before[1]:
-                found.pop(name, None)  # reset: the pair begins anew
-                continue
-            rise, known = value - before[1], found.get(name)
-            meaning = meaning_of(name)
-            if meaning is None:
-                continue
-            first = known.first if known else before[0]
-            amount = rise + (known.amount if known else 0)
-            ended = meaning.maximum is not None and value >= meaning.maximum * meaning.factor
-            found[name] = Growth(meaning, first, event, line, value, amount, None, ended)
+            if anew:
+                found.pop(name, None)
+            elif before is not None and meaning is not None:
+                known = found.get(name)
+                first = known.first if known else before[0]
+                amount = value - before[1] + (known.amount if known else 0)
+                ended = meaning.maximum is not None and value >= meaning.maximum * meaning.factor
+                found[name] = Growth(meaning, first, event, line, value, amount, None, ended)
     for growth in found.values():
         part = found.get(growth.meaning.less or "")
         if part is not None:

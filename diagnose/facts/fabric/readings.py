@@ -8,7 +8,7 @@ prints becomes a host and an adapter where ``ibstat`` or another tool shows who 
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from diagnose.ingest.stamp import find_stamp
 from diagnose.model.event import Clock, Event, Value
@@ -57,20 +57,35 @@ def _owner(event: Event) -> str:
         return event.host
     if event.fields.get("tool") in ("perfquery", "ibqueryerrors"):
         return "fabric"
-    return "file " + _EPOCH_IN_NAME.sub("*", _IN_NAME.sub("*", _PLACE.sub("*", event.file.lower())))
+    writer = "" if event.rank is None else f"rank {event.rank} of "
+    return (
+        writer
+        + "file "
+        + _EPOCH_IN_NAME.sub("*", _IN_NAME.sub("*", _PLACE.sub("*", event.file.lower())))
+    )
 
 
 def _in_order(found: list[Event]) -> list[Event]:
     if len({event.file for event in found}) == 1:
         return sorted(found, key=lambda event: event.line)
-    times = {(event.file, event.time) for event in found}
-    if None not in (time for _, time in times) and len({time for _, time in times}) == len(times):
-        return sorted(found, key=lambda event: (event.time or 0.0, event.line))
-    places = {event.file: _place_in_name(event.file) for event in found}
-    if None not in places.values() and len({*places.values()}) == len(places):
-        return sorted(found, key=lambda event: (places[event.file] or 0, event.line))
+    for moment in (lambda event: event.time, lambda event: _place_in_name(event.file)):
+        if _orders(found, moment):
+            return sorted(found, key=lambda event: (moment(event) or 0.0, event.file, event.line))
     file = found[0].file
     return [event for event in found if event.file == file]
+
+
+def _orders(found: Sequence[Event], moment: Callable[[Event], float | None]) -> bool:
+    """Return whether each reading has a moment, and no two files show a counter at the same one."""
+    shown: dict[tuple[float, Value], str] = {}
+    for event in found:
+        at, names = moment(event), event.fields["counters"]
+        if at is None or not isinstance(names, list):
+            return False
+        for name in names:
+            if shown.setdefault((at, name), event.file) != event.file:
+                return False
+    return True
 
 
 def _place_in_name(file: str) -> int | None:
