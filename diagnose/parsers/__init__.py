@@ -108,6 +108,7 @@ MODULES = (
     "fabric.rdma_statistic",
     "fabric.perfquery",
     "fabric.queryerrors",
+    "fabric.cleared_counters",
     "fabric.adapter_statistics",
     "fabric.netdev_counters",
     "fabric.traffic_classes",

@@ -174,6 +174,12 @@ def test_limits_of_the_table(counter, amount, seconds, expected):
     assert judged(counter, amount, seconds) == expected
 
 
+def test_a_reading_that_says_since_when_is_a_pair():
+    (found,) = named("ib.counter_grew", read({"symbol_error": 500}, fields={"since": HOUR}))
+    assert (found.fields["growth"], found.fields["per_hour"]) == (500, 500.0)
+    assert growth(read({"symbol_error": 500}, fields={"since": 300 * HOUR})) == []
+
+
 def test_flushed_work_is_taken_off_the_failed():
     flushed = {"req_cqe_error": 90, "req_cqe_flush_error": 90}
     nothing = dict.fromkeys(flushed, 0)

@@ -6,6 +6,7 @@ from dialects import Document
 
 from diagnose.parsers.fabric import (
     adapter_statistics,
+    cleared_counters,
     counter_files,
     counter_table,
     dates,
@@ -17,7 +18,7 @@ from diagnose.parsers.fabric import (
 )
 
 MODULES = (
-    adapter_statistics, counter_files, dates, netdev_counters, perfquery, queryerrors,
+    adapter_statistics, cleared_counters, counter_files, dates, netdev_counters, perfquery, queryerrors,
     rdma_statistic, traffic_classes,
 )  # fmt: skip
 
@@ -180,6 +181,16 @@ def test_pattern_table(module, monkeypatch):
             adapter_statistics,
             "Port 1 hw counters:\nlocal_ack_timeout_err: 4\n",
             [(None, None, 1, {"local_ack_timeout_err": 4})],
+        ),
+        (
+            cleared_counters,
+            "# mlxlink -d mlx5_3 -m -c -e\n\nOperational Info\n----------------\n"
+            "State                              : Active\n\nPhysical Counters and BER Info\n"
+            "------------------------------\nTime Since Last Clear [Min]        : 60.5\n"
+            "Symbol Errors                      : 7\nSymbol BER                         : 15E-255\n"
+            "Effective Physical Errors          : 9\nLink Down Counter                  : 1\n"
+            "# mlxlink -d mlx5_4 -c\nState                              : Active\n",
+            [(None, "mlx5_3", None, {"symbol_error": 7, "link_downed": 1})],
         ),
         (
             netdev_counters,

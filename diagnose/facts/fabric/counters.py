@@ -70,6 +70,8 @@ class Growth:
 def growths(readings: Sequence[Event], clocks: Clocks) -> dict[str, Growth]:
     """Return how far each counter of a port grew, those that were read twice.
 
+    A reading that says since when it counts is a pair by itself.
+
     Args:
         readings: Of one port, in order.
         clocks: Of the input.
@@ -78,13 +80,15 @@ def growths(readings: Sequence[Event], clocks: Clocks) -> dict[str, Growth]:
     seconds: dict[int, float | None] = {}
     seen: dict[str, tuple[Event, int]] = {}
     for event in readings:
-        rows = [*counters(event)]
+        rows, since = [*counters(event)], event.number("since")
         # a reset takes all counters back at once, and another host's reading is none of this port
         anew = any(name in seen and value < seen[name][1] for name, value, _ in rows)
         for name, value, line in rows:
             before, meaning = seen.get(name), meaning_of(name)
             seen[name] = event, value
-            if anew:
+            if since and meaning is not None:
+                found[name] = Growth(meaning, event, event, line, value, value, since, False)
+            elif anew:
                 found.pop(name, None)
             elif before is not None and meaning is not None:
                 known = found.get(name)
@@ -96,6 +100,8 @@ def growths(readings: Sequence[Event], clocks: Clocks) -> dict[str, Growth]:
         part = found.get(growth.meaning.less or "")
         if part is not None:
             growth.amount = max(0, growth.amount - part.amount)
+        if growth.first is growth.last:
+            continue
         pair = id(growth.first)
         if pair not in seconds:
             apart = clocks.apart(growth.first, growth.last)
