@@ -219,6 +219,19 @@ def hosts(values, counter="tx_prio3_pause", line=1):
     ]
 
 
+def shares(*records):
+    return [(one.fields["share"], one.fields["basis"]) for one in named("ib.drop_share", *records)]
+
+
+def test_drops_are_held_against_the_packets_of_their_time():
+    now = {"rx_prio3_discards": 1000, "rx_prio3_packets": 999_000}
+    assert shares(read(now)) == [(0.001, "reading")]
+    later = {"rx_prio3_discards": 1400, "rx_prio3_packets": 999_000 + 399_600}
+    assert shares(read(now), read(later, 9)) == [(0.001, "growth")]
+    assert shares(read({**now, "rx_prio3_packets": 10**12})) == []
+    assert shares(read({"rx_prio3_discards": 1000})) == []
+
+
 def test_one_host_stands_out():
     assert standing_out(*hosts([10, 12, 9, 90000, 11])) == [("node-03", "reading")]
     assert standing_out(*hosts([10, 90000, 9])) == []

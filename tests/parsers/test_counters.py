@@ -83,7 +83,7 @@ def test_pattern_table(module, monkeypatch):
         (
             counter_files,
             "/sys/class/infiniband/mlx5_2/ports/1/counters/port_xmit_discards:7\n"
-            "/sys/class/infiniband/mlx5_2/ports/1/counters/port_xmit_packets:123456\n"
+            "/sys/class/infiniband/mlx5_2/ports/1/counters/unicast_xmit_packets:123456\n"
             "/sys/class/infiniband/mlx5_2/ports/1/hw_counters/out_of_buffer:N/A (no PMA)\n"
             "/sys/class/infiniband/mlx5_2/ports/1/hw_counters/packet_seq_err:2\n",
             [(None, "mlx5_2", 1, {"port_xmit_discards": 7, "packet_seq_err": 2})],
@@ -161,7 +161,7 @@ def test_pattern_table(module, monkeypatch):
             adapter_statistics,
             "$ ethtool -S ens1f0np0\n"
             "NIC statistics:\n"
-            "     rx_packets: 1883\n"
+            "     rx_bytes: 1883\n"
             "     rx_prio3_discards: 5\n"
             "     tx_pause_storm_error_events: 1\n"
             "NIC statistics:\n"
@@ -195,9 +195,9 @@ def test_pattern_table(module, monkeypatch):
         (
             netdev_counters,
             LINK,
-            [(None, "ens1f0np0", None, {"rx_missed_errors": 9, "rx_crc_errors_phy": 7,
+            [(None, "ens1f0np0", None, {"rx_packets": 712345678, "rx_missed_errors": 9, "rx_crc_errors_phy": 7,
               "rx_frame_errors": 0, "tx_carrier_errors": 2, "carrier_changes": 3}),
-             (None, "ens1f1np1", None, {"rx_missed_errors": 5})],
+             (None, "ens1f1np1", None, {"rx_packets": 0, "rx_missed_errors": 5})],
         ),
     ],
 )  # fmt: skip
@@ -257,8 +257,9 @@ def test_a_counter_at_its_end_says_at_least():
 def test_one_spelling_for_all_drivers():
     meaning = counter_table.meaning_of
     assert meaning("rx_pfc_ena_frames_pri3").name == "rx_prio3_pause"
+    assert meaning("rx_prio3_discards").of == "rx_prio3_packets"
     assert meaning("SymbolErrors") is meaning("symbol_error")
-    assert meaning("rx_packets") is None and meaning("rx_queue_7_prio3_pause") is None
+    assert meaning("rx_queue_7_packets") is None and meaning("rx_queue_7_prio3_pause") is None
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from diagnose.facts.clock import Clocks
 from diagnose.facts.fabric import (
     counters,
+    drops,
     flow_control,
     idle,
     outliers,
@@ -18,6 +19,7 @@ from diagnose.model.event import Event
 EVENTS = (
     *subnets.EVENTS,
     *counters.EVENTS,
+    *drops.EVENTS,
     *outliers.EVENTS,
     *silence.EVENTS,
     *idle.EVENTS,
@@ -41,6 +43,7 @@ def _counted(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
         return
     grown = {key: counters.growths(of_port, clocks) for key, of_port in by_port.items()}
     yield from counters.derive(grown)
+    yield from drops.derive(by_port, grown)
     summaries = [event for event in events if event.name == "ib.errors_summary"]
     yield from outliers.derive(by_port, grown, summaries)
     yield from silence.derive(grown)

@@ -5,7 +5,7 @@ The table is ``rules/counters.yaml``, read when the first counter is met.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -37,6 +37,7 @@ class Meaning:
         maximum: Largest value, where the counter stops there.
         factor: To the unit that texts use.
         less: A counter whose events this one counts as well.
+        of: The counter of the packets of which it counts a part.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Meaning:
     maximum: int | None = None
     factor: int = 1
     less: str | None = None
+    of: str | None = None
 
 
 Counter = tuple[str, int, Line]
@@ -115,9 +117,8 @@ def meaning_of(name: str) -> Meaning | None:
     general = _table().get(NUMBER.sub("N", name)) if len(digits) == 1 else None
     if general is None:
         return None
-    return Meaning(
-        general.name.replace("N", digits[0], 1), general.kind, general.warn, general.fail
-    )
+    of = None if general.of is None else general.of.replace("N", digits[0], 1)
+    return replace(general, name=general.name.replace("N", digits[0], 1), of=of)
 
 
 @cache
@@ -127,6 +128,7 @@ def _table() -> dict[str, Meaning]:
         meaning = Meaning(
             row["name"], row["kind"], _limit(row, "warn"), _limit(row, "fail"),
             row.get("maximum"), row.get("factor", 1), row.get("less"),
+            row.get("of"),
         )  # fmt: skip
         for name in (row["name"], *row.get("also", ())):
             found[name] = meaning

@@ -33,7 +33,7 @@ INSIDE = LazyPattern(r"^\s+\S|^(?:link/|inet|altname |alias |valid_lft |RX|TX|[\
 """Lines of a device, also where their indentation was lost."""
 
 COLUMNS = {
-    "RX": {"missed": "rx_missed_errors", "overrun": "rx_over_errors", "crc": "rx_crc_errors",
+    "RX": {"packets": "rx_packets", "missed": "rx_missed_errors", "overrun": "rx_over_errors", "crc": "rx_crc_errors",
            "frame": "rx_frame_errors", "fifo": "rx_fifo_errors"},
     "TX": {"carrier": "tx_carrier_errors", "transns": "carrier_changes"},
 }  # fmt: skip
