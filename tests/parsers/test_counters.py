@@ -1,9 +1,12 @@
 """Counters of ports and adapters: many tools, one event a port and reading."""
 
+import re
+
 import pytest
 from communication import check_table, cut_anywhere, read
 from dialects import Document
 
+from diagnose import shipped
 from diagnose.parsers.fabric import (
     adapter_statistics,
     cleared_counters,
@@ -252,6 +255,18 @@ def test_a_counter_at_its_end_says_at_least():
     text = "# Port counters: Lid 131 port 1\nLinkDownedCounter:...............255\nSymbolErrorCounter:..9\n"
     (event,) = read(perfquery, text)
     assert event.fields["ended"] == ["link_downed"]
+
+
+def test_the_table_explains_its_words_and_names_only_what_it_has():
+    text = (shipped.root("rules") / "counters.yaml").read_text(encoding="utf-8")
+    head = text.partition("\n- ")[0]
+    rows = shipped.table("counters")
+    names = {row["name"] for row in rows}
+    assert len(names) == len(rows)
+    for row in rows:
+        assert re.search(rf"^#  .* {row['kind']} +[a-zA-Z]", head, re.MULTILINE), row["kind"]
+        assert {row.get("of", row["name"]), row.get("less", row["name"])} <= names, row
+        assert counter_table.meaning_of(row["name"].replace("N", "3")) is not None, row
 
 
 def test_one_spelling_for_all_drivers():

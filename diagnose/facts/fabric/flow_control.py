@@ -4,8 +4,8 @@
 ``direction``: ``received`` (the network held this host up) or ``sent`` (this host held it up).
 
 ``roce.class`` is an adapter of which the protected priorities are known: ``protected``, ``bytes``
-of priority 0 and ``protected_bytes`` between two readings, or since the last reset where
-``seconds`` is None, and ``rdma_bytes`` where they are printed.
+of priority 0, in and out, and ``protected_bytes`` between two readings, or since the last reset
+where ``seconds`` is None, and ``rdma_bytes`` where they are printed.
 
 ``roce.unheeded`` is a sender that obeyed no notice of congestion: ``handled``, ``ignored``, and
 ``sent``, those that all other hosts have sent.
@@ -82,13 +82,11 @@ def _classes(
         if priorities is None:
             continue
         amounts, seconds = _amounts(last, grown[key])
-        by_priority = {
-            found[1]: max(amount, 0)
-            for name, (amount, _) in amounts.items()
-            if (found := _PRIORITY.match(name))
-        }
+        by_priority: dict[str, int] = defaultdict(int)
+        for name, (amount, _) in amounts.items():
+            if found := _PRIORITY.match(name):
+                by_priority[found[1]] += amount
         line = next((at for name, (_, at) in amounts.items() if "prio0_bytes" in name), None)
-        unprotected = by_priority.get("0", 0)
         if line is None:
             continue
         listed: list[Value] = [*sorted(priorities)]
@@ -97,12 +95,12 @@ def _classes(
             "device": key[1],
             "port": key[2],
             "protected": listed,
-            "bytes": unprotected,
-            "protected_bytes": sum(by_priority.get(one, 0) for one in priorities),
+            "bytes": by_priority["0"],
+            "protected_bytes": sum(by_priority[one] for one in priorities),
             "rdma_bytes": sum(rdma) if rdma else None,
             "seconds": seconds,
         }
-        yield at_counter(last, "rx_prio0_bytes", unprotected, line, "roce.class", fields)
+        yield at_counter(last, "prio0_bytes", by_priority["0"], line, "roce.class", fields)
 
 
 def _amounts(
