@@ -22,8 +22,11 @@ FEWEST_WAITING = 3
 TROUBLE = frozenset({"retransmits", "drops", "link", "down", "receiver", "corrupt", "storm"})
 """Kinds of counters that would tell of another cause."""
 
-SENT_AGAIN = frozenset({"duplicate_request", "roce_slow_restart", "roce_slow_restart_trans"})
-"""Follow from a timeout as well as from a loss."""
+NO_GAP = frozenset(
+    {"duplicate_request", "roce_slow_restart", "roce_slow_restart_trans"}
+    | {"rx_missed_errors", "rx_out_of_buffer"}
+)
+"""Follow from a timeout as well as from a loss, or are of traffic other than RDMA."""
 
 FEWEST = 10
 """Growth under which a counter of trouble counts as still."""
@@ -64,5 +67,5 @@ def derive(ports: Mapping[Key, Mapping[str, Growth]]) -> Iterator[Event]:
 
 def _tells_of_another_cause(growth: Growth) -> bool:
     meaning = growth.meaning
-    of_another = meaning.kind in TROUBLE and meaning.name not in SENT_AGAIN
+    of_another = meaning.kind in TROUBLE and meaning.name not in NO_GAP
     return of_another and growth.amount >= FEWEST
