@@ -190,6 +190,12 @@ FOLDER_HOST = LazyPattern(r"([A-Za-z][A-Za-z-]*?-?)\d{1,5}")
 """A folder that may be a host: letters and a number, as in ``w-01`` and ``th02``."""
 
 RANK_PART = LazyPattern(r"(?:^|(?<=-))(?:local-?)?rank-?\d{1,6}(?:-|$)", re.IGNORECASE)
+MOMENT = LazyPattern(
+    r"before|after|pre|post|start|begin|end|first|second|last|old|new|t\d|snap(?:shot)?\d{0,3}",
+    re.IGNORECASE,
+)
+"""Words behind a host that say which of several readings a file holds: ``node-07-after``."""
+
 COUNTED = LazyPattern(
     r"(?:gpu|cuda|device|attempt|restart|try|pid|tid|proc|process|task|job|run|step|part|eth|mlx|nic|ib)"
     r"\d+",
@@ -203,6 +209,7 @@ PROCESS = LazyPattern(r"\d{3,7}")
 
 DAY = LazyPattern(r"(?:^|-)20\d\d-\d\d-\d\d(?:T[\dZ-]*)?(?=-|$)")
 DATE = LazyPattern(r"20\d{6}(?:T\d{4,6}Z?)?|\d{10,}")
+CLOCK_TIME = LazyPattern(r"[0-2]\d[0-5]\d(?:[0-5]\d)?")
 
 
 def identity(name: str) -> Identity:
@@ -280,7 +287,9 @@ def _host_in(token: str) -> str | None:
     What is not known to say something else stays with the host: ``llama-worker-3`` may be a pod.
     """
     parts = RANK_PART.sub("", DAY.sub("", token)).strip("-").split("-")
-    while len(parts) > 1 and (CONTENTS.fullmatch(parts[-1]) or DATE.fullmatch(parts[-1])):
+    if len(parts) > 2 and DATE.fullmatch(parts[-2]) and CLOCK_TIME.fullmatch(parts[-1]):
+        parts.pop()
+    while len(parts) > 1 and any(one.fullmatch(parts[-1]) for one in (CONTENTS, DATE, MOMENT)):
         parts.pop()
     if COUNTED.fullmatch(parts[-1]) and is_host("-".join(parts[:-1])):
         parts.pop()

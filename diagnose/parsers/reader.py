@@ -5,15 +5,15 @@ out the lines around them, takes the prefixes off and hands the lines to the par
 """
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from io import BytesIO
+from itertools import takewhile
 from typing import BinaryIO
 
 from diagnose.ingest.envelope import peel, records
-from diagnose.ingest.host import short
-from diagnose.ingest.prefix import PARALLEL_SHELL
 from diagnose.ingest.repeated import Repeated, StampedPrefix
 from diagnose.ingest.scan import Literal, Matcher, Piece
 from diagnose.ingest.sniff import Identity
@@ -37,8 +37,8 @@ WINDOW = 8 << 10
 HEAD = 300
 """Bytes of a very long line in which its prefixes are."""
 
-LOOK_AHEAD = 256 << 10
-"""Bytes in which a parallel shell is expected to print the next line of the same host."""
+FAR = 64
+"""Lines of other writers after which those of one writer are looked up."""
 
 EDGE_LINES = 20
 """Lines at either end of a source that are searched for a stamp."""
@@ -338,7 +338,7 @@ class PieceReader:
         # Some programs put their prefix on the first line of a record alone; bare lines right
         # behind it are its own, later ones may be anybody's.
         bare_allowed = line.text != line.raw
-        for at, following in self._following(end, _shell_prefix(line)):
+        for at, following in self._following(end, writer):
             bare = following.text == following.raw
             if not (bare and bare_allowed):
                 bare_allowed = False
@@ -352,38 +352,61 @@ class PieceReader:
                 break
         _collect(lambda: parser.read(lines), self.into, parser.name)
 
-    def _following(self, offset: int, own: str | None) -> Iterator[tuple[int, Line]]:
-        """Yield the lines of a section behind an offset.
-
-        Args:
-            offset: End of the line that opens a record.
-            own: How the lines of its writer begin, where a parallel shell put the host before
-                each; those of others are passed over.
-        """
+    def _following(self, offset: int, writer: Writer) -> Iterator[tuple[int, Line]]:
+        """Yield the lines of a section behind an offset; far from a writer's last, only its own."""
         after = offset + (2 if self.piece.data.startswith(b"\r\n", offset) else 1)
+        stop, upcoming_stop = self._section_behind(offset)
+        others = 0
+        for at, line in self._lines(after, stop, upcoming_stop):
+            yield at, line
+            others = 0 if _writer(line) == writer else others + 1
+            if others >= FAR:
+                end = self.piece.base + stop + upcoming_stop
+                own = self._by_writer.get(writer, [])
+                behind = bisect_right(own, at, key=lambda one: one[0])
+                yield from takewhile(lambda one: one[0] < end, own[behind:])
+                return
+
+    def _section_behind(self, offset: int) -> tuple[int, int]:
+        """Return where the section around an offset ends, in this piece and in the next one."""
         begun = max(offset - 1, 0)
-        places = [(self.piece, after, self.piece.section_end(begun))]
-        upcoming = self.upcoming
-        goes_on = upcoming is not None and places[0][2] == len(self.piece.data)
-        if upcoming and goes_on and upcoming.host(0) == self.piece.host(begun):
-            places.append((upcoming, 0, upcoming.section_end(0)))
-        for piece, start, stop in places:
-            identity = self._writer_at(piece, start)
-            while start < stop:
-                end = piece.data.find(b"\n", start)
-                end = len(piece.data) if end < 0 else end
-                raw = piece.data[start : min(end, start + WINDOW)].decode("utf-8", "replace")
-                line = peel(
-                    raw.rstrip().rpartition("\r")[2],
-                    self.name,
-                    piece.line_number(start),
-                    identity,
-                )
-                yield piece.base + start, line
-                if own is not None and line.text != line.raw and not line.raw.startswith(own):
-                    place = piece.data.find(b"\n" + own.encode(), end, start + LOOK_AHEAD)
-                    end = place if place >= 0 else stop
-                start = end + 1
+        stop, upcoming = self.piece.section_end(begun), self.upcoming
+        if upcoming is None or stop < len(self.piece.data):
+            return stop, 0
+        goes_on = upcoming.host(0) == self.piece.host(begun)
+        return stop, upcoming.section_end(0) if goes_on else 0
+
+    def _lines(self, begin: int, stop: int, upcoming_stop: int) -> Iterator[tuple[int, Line]]:
+        """Yield place and text of the lines of a section of this piece, and of the next one."""
+        for piece, start, end in ((self.piece, begin, stop), (self.upcoming, 0, upcoming_stop)):
+            if piece is not None and start < end:
+                yield from self._lines_of(piece, start, end)
+
+    def _lines_of(self, piece: Piece, start: int, stop: int) -> Iterator[tuple[int, Line]]:
+        identity = self._writer_at(piece, start)
+        while start < stop:
+            end = piece.data.find(b"\n", start)
+            end = len(piece.data) if end < 0 else end
+            raw = piece.data[start : min(end, start + WINDOW)].decode("utf-8", "replace")
+            shown = raw.rstrip().rpartition("\r")[2]
+            yield (
+                piece.base + start,
+                peel(shown, self.name, piece.line_number(start), identity),
+            )
+            start = end + 1
+
+    @cached_property
+    def _by_writer(self) -> dict[Writer, list[tuple[int, Line]]]:
+        """All lines by writer: of thousands, each has few and the others many."""
+        found: dict[Writer, list[tuple[int, Line]]] = {}
+        for piece in (self.piece, self.upcoming):
+            start = 0
+            while piece is not None and start < len(piece.data):
+                stop = piece.section_end(start)
+                for at, line in self._lines_of(piece, start, stop):
+                    found.setdefault(_writer(line), []).append((at, line))
+                start = max(stop, start + 1)
+        return found
 
 
 @dataclass(slots=True)
@@ -434,12 +457,6 @@ def _with_next(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Piece | None]]:
 
 def _texts(data: bytes) -> list[str]:
     return [line.decode("utf-8", "replace") for line in data.replace(b"\r", b"\n").split(b"\n")]
-
-
-def _shell_prefix(line: Line) -> str | None:
-    """Return the host and colon before a line, as parallel shells print them, without a stamp."""
-    found = PARALLEL_SHELL.match(line.raw) if line.time is None and line.host else None
-    return f"{found[1]}:" if found and short(found[1]) == line.host else None
 
 
 def _writer(line: Line) -> Writer:

@@ -104,6 +104,8 @@ _INPUTS = {
     "Python exceptions": "Python 异常",
     "labels of the run": "运行的标记",
     "rendezvous messages": "rendezvous 消息",
+    "traffic classes of RoCE": "RoCE 流量类别",
+    "dates between outputs": "输出之间的日期",
     "shared-memory errors": "共享内存错误",
     "Slurm messages": "Slurm 消息",
     "PyTorch memory errors": "PyTorch 内存错误",

@@ -1,4 +1,4 @@
-"""Ports and counters of the fabric, laid side by side."""
+"""Ports of the fabric, laid side by side."""
 
 from diagnose.facts.case import build
 from diagnose.model.event import Nature
@@ -14,18 +14,6 @@ def port(host, sm_lid, gid="fe80:0000:0000:0000:a088:c203:00ab:12c0", device="ml
     fields = {"device": device, "port": 1, "state": "ACTIVE", "link_layer": "InfiniBand",
               "sm_lid": sm_lid, "gid": gid}  # fmt: skip
     return event("ib.port", Nature.MEASUREMENT, file=f"{host}.txt", host=host, fields=fields)
-
-
-def counter(value, line=1, file="node-07.txt", host="node-07", **more):
-    fields = {"device": "mlx5_0", "port": 1, "counter": "packet_seq_err", "kind": "retransmits",
-              "value": value, "saturated": False}  # fmt: skip
-    return event(
-        "ib.counter", Nature.MEASUREMENT, file=file, line=line, host=host, fields=fields, **more
-    )
-
-
-def growth(*records):
-    return [(one.fields["growth"], one.line) for one in named("ib.counter_grew", *records)]
 
 
 def test_the_manager_of_a_port_is_compared_over_hosts_and_not_over_rails():
@@ -53,22 +41,3 @@ def test_an_address_belongs_to_one_host():
     assert not named("ib.guid_twice", port("node-07", 1), port("node-07", 1, device="mlx5_1"))
     prefix = "fe80:0000:0000:0000"
     assert not named("ib.guid_twice", port("node-07", 1, prefix), port("node-09", 1, prefix))
-
-
-def test_a_counter_grows_between_two_readings():
-    assert growth(counter(5), counter(5, 9)) == []
-    assert growth(counter(5), counter(7, 9), counter(12, 20)) == [(7, 20)]
-    assert growth(counter(5)) == []
-
-
-def test_growth_counts_from_the_reset():
-    assert growth(counter(500), counter(2, 9), counter(6, 20)) == [(4, 20)]
-    assert growth(counter(500), counter(2, 9)) == []
-
-
-def test_readings_in_two_files_need_stamps():
-    first, second = counter(5, file="b.txt"), counter(50, file="a.txt")
-    assert growth(first, second) == []
-    stamped = counter(5, file="b.txt", time=100.0), counter(50, file="a.txt", time=160.0)
-    (found,) = named("ib.counter_grew", *stamped)
-    assert (found.fields["growth"], found.fields["seconds"]) == (45, 60.0)

@@ -128,6 +128,17 @@ class TestBlocks:
         found = {event.rank: event["body"] for event in read(data).events()}
         assert found == {1: ["  a", "  b"], 2: ["  c"]}
 
+    @pytest.mark.parametrize("piece", [1 << 20, 20_000])
+    def test_lines_of_hundreds_of_others_may_stand_between(self, piece, monkeypatch):
+        monkeypatch.setattr(scan, "PIECE", piece)
+        data = b"".join(
+            b"[rank%d]: %s\r\n" % (rank, text)
+            for text in (b"BEGIN block", b"  a", b"  b", b"done", b"  c")
+            for rank in range(300)
+        )
+        bodies = [event["body"] for event in read(data).events()]
+        assert bodies == [["  a", "  b"]] * 300
+
     def test_bare_lines_right_behind_a_prefixed_first_line_belong_to_it(self):
         data = b"[rank1]: BEGIN block\n  a\n  b\n[rank2]: other\n  c\n"
         assert [event["body"] for event in read(data).events()] == [["  a", "  b"]]
