@@ -105,6 +105,12 @@ MODULES = (
     "bandwidth.mpi_benchmarks",
     "fabric.devinfo",
     "fabric.counters",
+    "fabric.gids",
+    "fabric.rdma_netdevs",
+    "fabric.interfaces",
+    "fabric.ethtool",
+    "fabric.neighbours",
+    "fabric.ucx_info",
     "lspci",
 )
 """Names of the modules of this package that declare parsers."""
@@ -132,6 +138,7 @@ FAMILIES = {
     "launcher": "launcher output",
     "nccl": "NCCL log",
     "nccl_tests": "nccl-tests tables",
+    "net": "interfaces, drivers and neighbours",
     "nvidia_smi": "nvidia-smi output",
     "nvml": "nvidia-smi errors",
     "os": "limits and disk errors",
@@ -146,6 +153,7 @@ FAMILIES = {
     "torch": "PyTorch memory errors",
     "torchrun": "torchrun output",
     "train": "training log",
+    "ucx": "ucx_info",
     "work": "durations that the program states",
 }
 """What the first part of an event's name stands for, in words for people."""

@@ -1,5 +1,6 @@
 """Converters from the text of a captured group to a value in base units."""
 
+import ipaddress
 import re
 from collections.abc import Iterable
 
@@ -61,6 +62,17 @@ def address(text: str) -> str:
     if text.startswith("["):
         return text[1:].split("]")[0]
     return text.split(":")[0] if text.count(":") == 1 else text
+
+
+def gid_kind(text: str) -> str | None:
+    """Return what a GID is: ``link-local``, ``ipv4`` or ``ipv6``; None of what is no address."""
+    try:
+        found = ipaddress.IPv6Address(text)
+    except ValueError:
+        return None
+    if found.is_link_local:
+        return "link-local"
+    return "ipv4" if found.ipv4_mapped else "ipv6"
 
 
 def pci(text: str) -> str:
