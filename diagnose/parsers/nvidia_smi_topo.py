@@ -8,7 +8,8 @@ r"""How GPUs and adapters of a host are connected: ``nvidia-smi topo -m``.
 
 Each GPU is one event ``nvidia_smi.topology``: ``index``; ``nvlinks``, the bonded links to the GPU it has most
 of; ``nvlinks_least``, those to the GPU it has fewest to; ``nvlinks_usual``, what most pairs of the host
-have; ``weak_peers``, GPUs to which it has fewer than that; ``nic_distance``, the path to its nearest adapter (``PIX``, ``PXB``, ``PHB``, ``NODE``, ``SYS``, near to far);
+have; ``weak_peers``, GPUs to which it has fewer than that, and ``weakest``, whether no GPU
+of the host has more of these; ``nic_distance``, the path to its nearest adapter (``PIX``, ``PXB``, ``PHB``, ``NODE``, ``SYS``, near to far);
 ``nic_steps`` the same as a number from 0, and ``nic_steps_best`` the smallest on the host; ``paths``, those
 to all adapters as ``mlx5_0 PIX``, by the legend where it was kept; ``flat``, that no path of the host
 goes over a PCIe switch, as in a virtual machine, which shows no topology.
@@ -70,7 +71,12 @@ def _read(lines: list[Line]) -> Iterator[Event]:
     }
     links = {name: _nvlinks(paths) for name, (_, paths) in gpus.items()}
     counts = Counter(count for peers in links.values() for count in peers.values())
-    usual = counts.most_common(1)[0][0] if counts else 0
+    usual = max(counts, key=lambda count: (counts[count], count), default=0)
+    weak = {
+        name: [_index(peer) for peer, count in peers.items() if count < usual]
+        for name, peers in links.items()
+    }
+    most = max(map(len, weak.values()), default=0)
     steps = {name: _nearest(paths) for name, (_, paths) in gpus.items()}
     best = min((step for step in steps.values() if step is not None), default=None)
     devices = {row["column"]: row["device"] for line in lines if (row := _NAME.match(line.text))}
@@ -83,7 +89,8 @@ def _read(lines: list[Line]) -> Iterator[Event]:
             "nvlinks": max(links[name].values(), default=0),
             "nvlinks_least": min(links[name].values(), default=0),
             "nvlinks_usual": usual,
-            "weak_peers": [_index(peer) for peer, count in links[name].items() if count < usual],
+            "weak_peers": [*weak[name]],
+            "weakest": len(weak[name]) == most,
             "nic_distance": NEAR_TO_FAR[step] if step is not None else None,
             "nic_steps": step,
             "nic_steps_best": best,
