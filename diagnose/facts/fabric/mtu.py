@@ -6,8 +6,8 @@
                     ``used`` and ``unused`` by NCCL, where its devices are known;
                     ``larger_beside``, another device of the host has more
 ``net.mtu_differs`` A device or interface whose MTU is not the same on all hosts; ``of`` says which
-                    MTU and ``subject`` of what, ``values`` who has which. Where most hosts agree (``usual``), one event for
-                    each of the others; else one that names nobody
+                    MTU and ``subject`` of what, ``values`` who has which. Where most hosts agree
+                    (``usual``), one event for each of the others; else one that names nobody
 ================== ==============================================================================
 
 An RDMA packet of 4096 bytes needs 4200 of Ethernet; 1500 leave room for 1024.
