@@ -152,8 +152,9 @@ PARSERS = (
     BlockParser(
         name="lspci",
         title="PCIe links of GPUs and network adapters, access control of bridges (lspci -vv)",
-        opens=(" controller: ", " controller [", " bridge: ", " bridge [", "accelerators: ",
-               "accelerators [", "LnkCap:", "LnkSta:", "ACSCtl:"),
+        opens=(" controller: ", " controller [", "ridge: ", "ridge [", "accelerators: ",
+               "accelerators [", "o-processor: ", "o-processor [", "peripheral: ", "peripheral [",
+               "unclassified device: ", "Unassigned class [", "LnkCap:", "LnkSta:", "ACSCtl:"),
         starts=_starts,
         ends=_ends,
         read=read,

@@ -57,6 +57,8 @@ def test_spellings_of_old_and_new_tools(state, narrow, slow):
         ("0000:1a:00.0 Infiniband controller: Mellanox Technologies MT2910 [ConnectX-7]", "nic"),
         ("1a:00.0 Ethernet controller: Intel Corporation I350 Gigabit", "other"),
         ("5a:01.0 PCI bridge: NVIDIA Corporation Device 1234", "bridge"),
+        ("c6:00.0 Bridge: NVIDIA Corporation GH100 [H100 NVSwitch] (rev a1)", "bridge"),
+        ("6b:00.0 Co-processor: Intel Corporation Device 4940 (rev 40)", "other"),
         ("01:00.0 Non-Volatile memory controller: Samsung PM9A3", "other"),
     ],
 )
