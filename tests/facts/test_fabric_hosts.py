@@ -72,6 +72,16 @@ def test_each_host_has_its_own_variable():
     assert found["node-11", "mlx5_0"]["at_fixed"] is None
 
 
+def test_an_address_of_one_segment_or_none_is_not_routed():
+    found = tables(*table("node-07", (2, "v2", None), (3, "v2", "link-local"), (5, "v2", "ipv4")), fixed(2))  # fmt: skip
+    assert (found["node-07", "mlx5_0"]["index"], found["node-07", "mlx5_0"]["at_fixed"]) == (5, "absent")  # fmt: skip
+
+
+def test_an_address_and_a_later_listing_without_addresses():
+    records = LOOPBACK, interface("node-07"), interface("node-07", addresses=())
+    assert sockets(*records, names_interface("eth2")) == [("eth2", None)]
+
+
 def test_an_index_behind_a_cut_is_unknown():
     found = tables(*table("node-07", *NORMAL[:2], whole=False), fixed(3))
     assert found["node-07", "mlx5_0"]["at_fixed"] is None

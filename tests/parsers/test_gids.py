@@ -1,6 +1,7 @@
 import pytest
 from communication import check_table, cut_anywhere, read
 
+from diagnose.parsers.convert import gid_kind
 from diagnose.parsers.fabric import gids
 
 SAMPLE = gids.PARSERS[0].sample
@@ -59,3 +60,18 @@ def test_declarations():
 
 def test_ibstatus_is_no_table():
     assert rows("\tdefault gid:\t fe80:0000:0000:0000:a088:c203:00ab:12c0\n") == []
+
+
+@pytest.mark.parametrize(
+    ("gid", "kind"),
+    [
+        ("fe80:0000:0000:0000:0e42:a1ff:fea4:94a8", "link-local"),
+        ("::ffff:10.8.3.17", "ipv4"),
+        ("0000:0000:0000:0000:0000:ffff:a9fe:0102", "link-local"),
+        ("2001:db8::11", "ipv6"),
+        ("0000:0000:0000:0000:0000:0000:0000:0000", None),
+        ("eth2", None),
+    ],
+)
+def test_kinds_of_addresses(gid, kind):
+    assert gid_kind(gid) == kind

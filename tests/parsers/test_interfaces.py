@@ -91,6 +91,11 @@ def test_the_brief_form():
     assert not holds(found(links)["ens9"], {"up": True, "carrier": False, "addresses": []})
 
 
+def test_one_line_each():
+    text = "5: ens1f0np0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 9000 qdisc mq state UP mode DEFAULT group default qlen 1000\\    link/ether a0:88:c2:ab:12:c0 brd ff:ff:ff:ff:ff:ff\n"
+    assert not holds(found(text * 2)["ens1f0np0"], {"mtu": 9000, "link": "ether"})
+
+
 def test_ifconfig():
     seen = found(IFCONFIG)
     assert not holds(seen["eth0"], {"mtu": 9000, "carrier": True, "addresses": ["10.0.0.7"]})

@@ -75,7 +75,8 @@ def _tables(named: Named) -> dict[Key, Entries]:
     found: dict[Key, Entries] = {}
     for event in named.get("ib.gid", ()):
         device, index = event.fields.get("device"), whole(event.fields.get("index"))
-        if isinstance(device, str) and index is not None and event.fields.get("version"):
+        filled = event.fields.get("version") and event.fields.get("kind")
+        if isinstance(device, str) and index is not None and filled:
             port = whole(event.fields.get("port")) or 1
             found.setdefault((place(event), device, port), {})[index] = event
     return found
@@ -114,8 +115,8 @@ def _holds(entries: Entries, index: int | None) -> str | None:
         return None
     entry = entries.get(index)
     if entry is None:
-        cut = any(event.fields.get("whole") is False for event in entries.values())
-        return None if cut and index > max(entries) else "absent"
+        whole_table = any(event.fields.get("whole") for event in entries.values())
+        return "absent" if whole_table or index < max(entries) else None
     if entry.fields.get("kind") == "link-local":
         return "link-local"
     return "routed" if entry.fields.get("version") == "v2" else "v1"

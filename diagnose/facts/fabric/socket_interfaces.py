@@ -9,7 +9,7 @@ the value selects, the best counts: NCCL takes the first that is up and has an a
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from diagnose.facts.fabric.adapters import Named
+from diagnose.facts.fabric.adapters import Named, place
 from diagnose.model.event import Event, Value
 
 EVENTS = ("net.socket_interface",)
@@ -24,8 +24,10 @@ def derive(named: Named) -> Iterator[Event]:
     """Yield one event for each host and variable, at the interface, else at the host's first."""
     listed: dict[str, dict[str, Event]] = {}
     for event in named.get("net.interface", ()):
-        if event.host is not None:
-            listed.setdefault(event.host, {})[str(event.fields["interface"])] = event
+        of_host = listed.setdefault(place(event), {})
+        known = of_host.get(interface := str(event.fields["interface"]))
+        if known is None or event.fields.get("addresses") or not known.fields.get("addresses"):
+            of_host[interface] = event  # ip link prints no addresses, ip a does
     stated = _stated(named)
     for host in sorted(listed):
         for variable in EXACT:

@@ -31,7 +31,7 @@ _HEAD = LazyPattern(
 )
 _STATE = LazyPattern(r" state (\w+)")
 _MASTER = LazyPattern(r" master (\S+)")
-_LINK = LazyPattern(r"^\s*link/(\w+)")
+_LINK = LazyPattern(r"\blink/(\w+)")
 _ADDRESS = LazyPattern(r"^\s*inet6? (?:addr:)? ?(?P<address>[0-9a-fA-F.:]+(?:/\d+)?)")
 _DETAIL = LazyPattern(
     r"\s|link/|inet6? |valid_lft|altname|RX|TX|\d+ +\d+|ether |unspec |infiniband |loop |$"
@@ -55,7 +55,7 @@ def _ends(lines: list[Line], following: Line) -> bool:
 def _read(lines: list[Line]) -> Iterator[Event]:
     head = _HEAD.match(lines[0].text)
     assert head is not None
-    kinds = [found[1] for line in lines[1:] if (found := _LINK.match(line.text))]
+    kinds = [found[1] for line in lines if (found := _LINK.search(line.text))]
     addresses = [found["address"] for line in lines[1:] if (found := _ADDRESS.match(line.text))]
     state, master = _STATE.search(head["rest"]), _MASTER.search(head["rest"])
     yield _interface(
