@@ -19,6 +19,8 @@ def place(event: Event) -> str:
 class Adapters:
     """What the logs say of the devices of each host.
 
+    Where NCCL lists no devices, those on Ethernet beside InfiniBand ones serve storage.
+
     Args:
         named: Events by name.
     """
@@ -32,6 +34,10 @@ class Adapters:
                 # the ports of one adapter are joined by a plus
                 self._used.setdefault(place(event), set()).update(str(name).split("+"))
         self._of_any = set().union(*self._used.values())
+        self._infiniband: dict[str, set[str]] = {}
+        for event in named.get("ib.port", ()):
+            if event.fields.get("link_layer") == "InfiniBand":
+                self._infiniband.setdefault(place(event), set()).add(str(event.fields["device"]))
         for name in ("ib.port", "ib.gid", "ib.netdev"):
             for event in named.get(name, ()):
                 device, interface = event.fields.get("device"), event.fields.get("netdev")
@@ -43,9 +49,10 @@ class Adapters:
 
         A host without a list is taken to use the devices of the others.
         """
-        if not self._of_any:
-            return None
-        return device in self._used.get(where, self._of_any)
+        if self._of_any:
+            return device in self._used.get(where, self._of_any)
+        beside = self._infiniband.get(where)
+        return None if beside is None or device in beside else False
 
     def device(self, where: str, interface: str) -> str | None:
         """Return the RDMA device of a network interface, None where it is not known."""

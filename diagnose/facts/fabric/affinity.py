@@ -62,7 +62,9 @@ def _paths(event: Event, adapters: Adapters) -> list[tuple[str, str]]:
     paths = event.fields.get("paths")
     pairs = [str(one).rsplit(" ", 1) for one in paths] if isinstance(paths, list) else []
     # without the legend the columns are numbers, which no list of NCCL's has
-    used = [(device, path) for device, path in pairs if adapters.used(place(event), device)]
+    used = [
+        (device, path) for device, path in pairs if adapters.used(place(event), device) is not False
+    ]
     return used or [(device, path) for device, path in pairs]
 
 

@@ -4,6 +4,8 @@
 that it selects, and ``problem``: ``absent`` (no interface of that name, though the host's were
 all listed), ``down``, ``no-carrier``, ``no-address``, or None where it is fit. Of several that
 the value selects, the best counts: NCCL takes the first that is up and has an address.
+``containers``: the host has ends of containers, so the job may see other interfaces than those
+listed; ``candidates`` are the fit ones.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,6 +18,9 @@ EVENTS = ("net.socket_interface",)
 
 EXACT = {"NCCL_SOCKET_IFNAME": False, "GLOO_SOCKET_IFNAME": True}
 """Variable to whether its value is a whole name rather than the beginning of one."""
+
+CONTAINER_ENDS = ("veth", "cali", "lxc", "cni", "cilium", "flannel")
+"""Beginnings of the names of what leads into containers, whose own interfaces have other names."""
 
 Interfaces = Mapping[str, Event]
 
@@ -67,6 +72,7 @@ def _judged(variable: str, value: str, interfaces: Interfaces) -> Iterator[Event
             one for one, event in sorted(interfaces.items())
             if one != "lo" and _problem(event, has_addresses) is None
         ],
+        "containers": any(one.startswith(CONTAINER_ENDS) for one in interfaces),
     }  # fmt: skip
     yield replace(cited, name=EVENTS[0], fields=fields, fact=None)
 
