@@ -97,6 +97,17 @@ def test_devices_that_the_job_does_not_use():
     assert tables(*records)["node-07", "mlx5_4"]["used"] is None
 
 
+def test_what_tells_that_a_device_is_not_used_without_a_list():
+    records = [*table("node-07", *NORMAL), *table("node-07", *NORMAL, device="mlx5_4")]
+    only = event("nccl.env", Nature.SETTING, "env.txt", fact="env",
+                 fields={"name": "NCCL_IB_HCA", "value": "mlx5_4:1"})  # fmt: skip
+    assert [one["unused"] for one in tables(*records, only).values()] == [True, False]
+    storage = [*records, port("node-07", device="mlx5_0", layer="InfiniBand")]
+    assert [one["unused"] for one in tables(*storage).values()] == [False, True]
+    by_interface = [*records, pair("node-07", "mlx5_4", "ib0"), interface("node-07", "ib0", link="infiniband")]  # fmt: skip
+    assert [one["unused"] for one in tables(*by_interface).values()] == [True, False]
+
+
 def test_a_global_ipv6_address_counts_behind_ipv4():
     found = tables(*table("node-07", (0, "v2", "ipv6"), (3, "v2", "ipv4")))
     assert found["node-07", "mlx5_0"]["index"] == 3

@@ -22,6 +22,9 @@ from diagnose.model.event import Event, Value
 
 EVENTS = ("ib.mtu", "net.mtu_differs")
 
+LARGEST = 4096
+"""Bytes of the largest RDMA packets."""
+
 Readings = dict[str, dict[str, Event]]
 """By device or interface and host or file."""
 
@@ -54,8 +57,8 @@ def _devices(ports: Readings, interfaces: Readings, adapters: Adapters) -> Itera
     keys = {(where, device) for device, found in ports.items() for where in found}
     largest: dict[str, float] = {}
     for where, device in keys | set(below):
-        sizes = _sizes(ports.get(device, {}).get(where), below.get((where, device)))
-        largest[where] = max(largest.get(where, 0), *sizes)
+        size = _size(ports.get(device, {}).get(where), below.get((where, device)))
+        largest[where] = max(largest.get(where, 0), size)
     for where, device in sorted(keys | set(below)):
         port, interface = ports.get(device, {}).get(where), below.get((where, device))
         cited = interface or port
@@ -68,18 +71,18 @@ def _devices(ports: Readings, interfaces: Readings, adapters: Adapters) -> Itera
             "interface_mtu": interface.fields["mtu"] if interface and ethernet else None,
             "active_mtu": port.fields["active_mtu"] if port else None,
             "max_mtu": port.fields.get("max_mtu") if port else None,
-            "larger_beside": max(_sizes(port, interface)) < largest[where],
+            "larger_beside": _size(port, interface) < largest[where],
             "used": adapters.used(where, device),
             "unused": adapters.used(where, device) is False,
         }
         yield replace(cited, name=EVENTS[0], fields=fields, fact=None, nic=device)
 
 
-def _sizes(port: Event | None, interface: Event | None) -> tuple[float, float]:
-    return (
-        (port.number("active_mtu") or 0) if port else 0,
-        (interface.number("mtu") or 0) if interface else 0,
-    )
+def _size(port: Event | None, interface: Event | None) -> float:
+    """Return the RDMA MTU of a port, else the most that its interface could have room for."""
+    if port is not None:
+        return port.number("active_mtu") or 0
+    return min((interface.number("mtu") or 0) if interface else 0, LARGEST)
 
 
 def _is_ethernet(interface: Event) -> bool:

@@ -11,7 +11,7 @@ listed; ``candidates`` are the fit ones.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from diagnose.facts.fabric.adapters import Named, place
+from diagnose.facts.fabric.adapters import Named, place, selected
 from diagnose.model.event import Event, Value
 
 EVENTS = ("net.socket_interface",)
@@ -56,7 +56,12 @@ def _stated(named: Named) -> dict[tuple[str, str | None], str]:
 
 
 def _judged(variable: str, value: str, interfaces: Interfaces) -> Iterator[Event]:
-    listing = [one for one in interfaces if _selected(one, value, exact=EXACT[variable])]
+    exact = EXACT[variable]
+    listing = [
+        one
+        for one in interfaces
+        if selected(one, value, exact=exact) and not (one == "lo" and value.startswith("^"))
+    ]
     has_addresses = any(event.fields.get("addresses") for event in interfaces.values())
     problems = {one: _problem(interfaces[one], has_addresses) for one in listing}
     best = min(listing, key=lambda one: (problems[one] is not None, one), default=None)
@@ -75,19 +80,6 @@ def _judged(variable: str, value: str, interfaces: Interfaces) -> Iterator[Event
         "containers": any(one.startswith(CONTAINER_ENDS) for one in interfaces),
     }  # fmt: skip
     yield replace(cited, name=EVENTS[0], fields=fields, fact=None)
-
-
-def _selected(interface: str, value: str, *, exact: bool) -> bool:
-    """Return whether a value selects an interface, by the rules of NCCL's misc/socket.cc."""
-    if exact:
-        return interface in value.split(",")
-    refused = value.startswith("^")
-    whole = value.lstrip("^").startswith("=")
-    names = value.lstrip("^=").split(",")
-    matches = any(
-        interface == name if whole else interface.startswith(name) for name in names if name
-    )
-    return matches != refused and not (refused and interface == "lo")
 
 
 def _problem(interface: Event, has_addresses: bool) -> str | None:
