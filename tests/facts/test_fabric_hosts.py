@@ -103,9 +103,9 @@ def test_what_tells_that_a_device_is_not_used_without_a_list():
                  fields={"name": "NCCL_IB_HCA", "value": "mlx5_4:1"})  # fmt: skip
     assert [one["unused"] for one in tables(*records, only).values()] == [True, False]
     storage = [*records, port("node-07", device="mlx5_0", layer="InfiniBand")]
-    assert [one["unused"] for one in tables(*storage).values()] == [False, True]
+    assert [one["unused"] for one in tables(*storage).values()] == [True]
     by_interface = [*records, pair("node-07", "mlx5_4", "ib0"), interface("node-07", "ib0", link="infiniband")]  # fmt: skip
-    assert [one["unused"] for one in tables(*by_interface).values()] == [True, False]
+    assert [one["unused"] for one in tables(*by_interface).values()] == [True]
 
 
 def test_a_global_ipv6_address_counts_behind_ipv4():
@@ -117,6 +117,8 @@ def test_a_global_ipv6_address_counts_behind_ipv4():
 
 def test_infiniband_has_no_table():
     assert not tables(*table("node-07", (0, None, "link-local")), fixed(3))
+    by_kernel = [*table("node-07", (0, "v1", "link-local")), port("node-07", layer="InfiniBand")]
+    assert not tables(*by_kernel, fixed(3))
 
 
 def interface(host, name="eth2", mtu=9000, carrier=True, addresses=("10.0.0.7/24",), **more):
@@ -206,6 +208,15 @@ def test_two_cables_exchanged():
         ("node-09", "eth0", "leaf-a", True),
         ("node-09", "eth1", "leaf-b", True),
     ]
+
+
+def test_a_view_of_the_fabric_tells_the_leaf_as_well():
+    fabric = [
+        [reading_of("ib.link", f"node-0{n}", device=f"mlx5_{k}", switch="leaf-2" if n == 5 and k == 0 else f"leaf-{k + 1}")
+         for k in range(2)]
+        for n in range(1, 6)
+    ]  # fmt: skip
+    assert odd_rails(*fabric) == [("node-05", "mlx5_0", "leaf-1", False)]
 
 
 def test_one_cable_on_another_leaf():

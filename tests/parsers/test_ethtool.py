@@ -56,6 +56,12 @@ def test_a_driver():
     assert one(ethtool, "$ ethtool -i ens1f0np0\n" + DRIVER).fields["interface"] == "ens1f0np0"
 
 
+def test_firmware_of_other_makers():
+    broadcom = one(ethtool, DRIVER.replace("28.43.2026 (MT_0000000838)", "230.0.157.0/pkg 230.1.116.0"))  # fmt: skip
+    assert not holds(broadcom, {"firmware": "230.0.157.0/pkg 230.1.116.0", "board": None})
+    assert read(ethtool, DRIVER.replace("28.43.2026 (MT_0000000838)", "")) == []
+
+
 def test_two_drivers_in_a_row():
     assert [found.fields["driver"] for found in read(ethtool, DRIVER + DRIVER.replace("mlx5_core", "bnxt_en"))] == ["mlx5_core", "bnxt_en"]  # fmt: skip
 

@@ -58,11 +58,13 @@ def test_which_interface_belongs_to_which_device():
         "0000:1a:00.0 mlx5_4 (MT4129 - MCX75310AAS-NEA) ConnectX-7 HCA fw 28.41.1000 port 1 (ACTIVE) ==> ibp26s0 (Up)\n"
         "mlx5_bond_0 (MT4123 - MT_0000000223) ConnectX-6 VPI adapter card fw 20.31.1014 port 1 (DOWN  ) ==> bond0 (Down)\n"
     )
-    short, down, verbose, old = read(rdma_netdevs, text)
+    text += "mlx5_1 (MT4123 - MCX653106A-ECAT) ConnectX-6 VPI adapter card, 100Gb/s (HDR100, EDR IB and 100GbE), dual-port QSFP56 fw 20.28.4512 port 1 (ACTIVE) ==> ib0 (Up)\n"
+    short, down, verbose, old, long = read(rdma_netdevs, text)
     assert not holds(short, {"device": "mlx5_0", "nic": "mlx5_0", "port": 1, "netdev": "ibp26s0", "carrier": "Up"})  # fmt: skip
     assert down.fields["carrier"] == "Down"
     assert not holds(verbose, {"pci": "0000:1a:00.0", "model": "ConnectX-7 HCA", "firmware": "28.41.1000", "state": "ACTIVE"})  # fmt: skip
     assert not holds(old, {"device": "mlx5_bond_0", "state": "DOWN", "netdev": "bond0"})
+    assert not holds(long, {"device": "mlx5_1", "firmware": "20.28.4512", "netdev": "ib0"})
     check_table(rdma_netdevs)
 
 

@@ -69,6 +69,10 @@ class Adapters:
         beside = self._infiniband.get(where)
         return None if beside is None or device in beside else False
 
+    def on_infiniband(self, where: str, device: str) -> bool:
+        """Return whether a device of a host is known to be on InfiniBand."""
+        return device in self._infiniband.get(where, ())
+
     def device(self, where: str, interface: str) -> str | None:
         """Return the RDMA device of a network interface, None where it is not known."""
         return self._devices.get((where, interface))

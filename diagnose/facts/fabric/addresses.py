@@ -9,7 +9,8 @@ from it; ``tables``, all indexes of the device as ``3: node-07, node-08``; ``com
 that is routed on every device that is used; ``used`` and ``unused`` by NCCL, where its devices
 are known.
 
-On InfiniBand the index is ignored and the entries have no version, so such tables are left out.
+On InfiniBand the index is ignored. The entries have no version there, or that of RoCE v1 where the
+kernel says what they are, so such tables are left out.
 """
 
 from collections import Counter
@@ -32,7 +33,11 @@ Entries = dict[int, Event]
 
 def derive(named: Named, adapters: Adapters) -> Iterator[Event]:
     """Yield one event for each table, at the entry with the fixed index, else at the first one."""
-    tables = _tables(named)
+    tables = {
+        (where, device, port): entries
+        for (where, device, port), entries in _tables(named).items()
+        if not adapters.on_infiniband(where, device)
+    }
     fixed = _fixed(named)
     at_fixed = {
         key: _holds(entries, fixed.get(key[0], fixed.get(None))) for key, entries in tables.items()

@@ -1,10 +1,11 @@
 """Interfaces that are cabled to another leaf switch than the same interface of the other hosts.
 
-``net.rail_odd`` is such an interface: ``interface``, ``switch``, ``usual`` (the leaf of most
-hosts), ``agree`` of ``of`` hosts, ``rail``, the interface that usually has this switch, and
-``crossed``, that two cables of the host are exchanged. A host of which no leaf is known to be
-usual stands elsewhere, and is no fault; so is an interface for which the hosts do not agree, such
-as one for management with a switch in each rack.
+Ethernet ports learn their switch from its announcements, InfiniBand ones from a view of the
+fabric. ``net.rail_odd`` is such an interface or RDMA device: ``interface``, ``switch``, ``usual``
+(the leaf of most hosts), ``agree`` of ``of`` hosts, ``rail``, the interface that usually has this
+switch, and ``crossed``, that two cables of the host are exchanged. A host of which no leaf is
+known to be usual stands elsewhere, and is no fault; so is an interface for which the hosts do not
+agree, such as one for management with a switch in each rack.
 """
 
 from collections import defaultdict
@@ -17,15 +18,20 @@ from diagnose.model.event import Event
 
 EVENTS = ("net.rail_odd",)
 
+CABLES = (("net.neighbour", "interface"), ("ib.link", "device"))
+"""Events that name both ends of a cable, with the field that holds the host's end."""
+
 
 def derive(named: Named, adapters: Adapters) -> Iterator[Event]:
     """Yield the interfaces on another leaf, at what their switch said."""
     by_interface: dict[str, dict[str, Event]] = defaultdict(dict)
     by_host: dict[str, dict[str, Event]] = defaultdict(dict)
-    for event in named.get("net.neighbour", ()):
-        if event.host is not None:
-            interface = str(event.fields["interface"])
-            by_interface[interface][event.host] = by_host[event.host][interface] = event
+    for name, end in CABLES:
+        for event in named.get(name, ()):
+            interface = event.fields.get(end)
+            if event.host is not None and interface and event.fields.get("switch"):
+                by_interface[str(interface)][event.host] = event
+                by_host[event.host][str(interface)] = event
     usual = {interface: _usual(found) for interface, found in by_interface.items()}
     rails = {switch: interface for interface, switch in usual.items() if switch is not None}
     for interface, found in by_interface.items():

@@ -44,7 +44,7 @@ _PART = LazyPattern(
     r"^\s*(?P<key>driver|version|firmware-version|expansion-rom-version|bus-info|supports-[\w-]+):"
     r"(?P<value>.*)$"
 )
-_FIRMWARE = LazyPattern(r"(?P<firmware>[^\s(]+)(?:\s*\((?P<board>[^)]+)\))?")
+_FIRMWARE = LazyPattern(r"(?P<firmware>[^(]*[^(\s])\s*(?:\((?P<board>[^)]+)\))?$")
 _BUS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 
 

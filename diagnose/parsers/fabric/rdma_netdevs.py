@@ -47,7 +47,7 @@ PARSERS = (
             Pattern(
                 event="ib.netdev",
                 regex=r"^\s*(?:(?P<pci>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) )?(?P<nic>[A-Za-z][\w.-]*) "
-                r"\((?P<board>[^)]{0,80})\) (?P<model>[^=()<]{0,160}) port (?P<port>\d+) "
+                r"\((?P<board>[^)]{0,80})\) (?P<model>[^=<]{0,240}) port (?P<port>\d+) "
                 r"\((?P<state>[A-Z_]+)\s*\) " + _END,
                 nature=Nature.MEASUREMENT,
                 source="mlnx-tools, MLNX_OFED 3 to 24 and DOCA, ibdev2netdev -v; older ones without the address",
