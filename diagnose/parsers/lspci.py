@@ -33,7 +33,7 @@ from diagnose.parsers.base import BlockParser, Record, make_event
 from diagnose.parsers.convert import pci
 
 DEVICE = LazyPattern(
-    r"^(?P<pci>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<kind>[A-Z3][\w -]*?)"
+    r"^ *(?P<pci>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<kind>[A-Z3][\w -]*?)"
     r"(?: \[[0-9a-f]{4}\])?: (?P<device>.+)$"
 )
 """The bracketed class code comes with ``-nn``."""
@@ -51,6 +51,9 @@ PORT = LazyPattern(r"Express (?:\(v\d\) )?(?P<port>Root|Downstream|Upstream) Por
 BUS = LazyPattern(
     r"^\s*Bus: primary=[0-9a-f]{2}, secondary=(?P<secondary>[0-9a-f]{2}), subordinate=(?P<subordinate>[0-9a-f]{2})"
 )
+DETAIL = LazyPattern(r"\s+\S|[A-Z][\w ]*:|[A-Z]\w+[+-]|MaxPayload ")
+"""A line below that of the device; a paste may have lost the blanks in front."""
+
 SWITCHED_ON = re.compile(r"(\w+)\+")
 
 GPU = LazyPattern(r"NVIDIA Corporation|Advanced Micro Devices.*Instinct|Aldebaran|Aqua Vanjaram")
@@ -69,7 +72,7 @@ def _starts(line: Line) -> bool:
 def _ends(lines: list[Line], following: Line) -> bool:
     if CHECKS.match(following.text):  # a paste of these lines alone has one of each device
         return any(CHECKS.match(line.text) for line in lines)
-    return following.text[:1] not in (" ", "\t")
+    return DETAIL.match(following.text) is None or DEVICE.match(following.text) is not None
 
 
 def read(lines: list[Line]) -> Iterator[Record]:

@@ -114,3 +114,11 @@ def test_the_lines_of_access_control_alone():
     assert [one.fields["redirects"] for one in links(BRIDGE[3], off, BRIDGE[3])] == [
         True, False, True,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", [str.lstrip, lambda line: "    " + line])
+def test_lost_and_added_blanks(change):
+    texts = [GPU, "\tKernel driver in use: nvidia", CAPABLE, "\t\tLnkSta:\tSpeed 32GT/s, Width x8", *BRIDGE]  # fmt: skip
+    link, access = links(*map(change, texts))
+    assert (link.gpu, link.fields["narrow"]) == ("0000:5d:00.0", True)
+    assert (access.fields["pci"], access.fields["redirects"]) == ("0000:99:00.0", True)
