@@ -153,6 +153,18 @@ def test_mtu_of_two_hosts_names_nobody_and_of_four_the_odd_one():
     assert (found.host, found.fields["usual"], found.fields["value"]) == ("node-03", "4096", 1024)
 
 
+def test_whether_rdma_goes_over_an_interface_with_another_mtu():
+    differing = [interface("node-07"), interface("node-09", mtu=1500)]
+    for more, carries in (
+        ([], "unknown"),
+        ([pair("node-07")], "rdma"),
+        ([pair("node-07", netdev="eth5")], "other"),
+        ([pair("node-07"), uses("node-07", "mlx5_1")], "other"),
+    ):
+        (found,) = derived("net.mtu_differs", *differing, *more)
+        assert found.fields["carries"] == carries
+
+
 def test_mtu_of_interfaces_without_address_and_of_unused_devices_does_not_count():
     bare = [interface("node-07", addresses=()), interface("node-09", mtu=1500, addresses=())]
     assert not derived("net.mtu_differs", *bare)

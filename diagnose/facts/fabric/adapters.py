@@ -1,6 +1,6 @@
 """RDMA devices of hosts: which of them the job uses, and which network interface each one has."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from diagnose.model.event import Event, Value
 
@@ -77,9 +77,9 @@ class Adapters:
         """Return the RDMA device of a network interface, None where it is not known."""
         return self._devices.get((where, interface))
 
-    def interfaces(self) -> Iterable[tuple[str, str, str]]:
+    def interfaces(self) -> list[tuple[str, str, str]]:
         """Return host, device and interface of all devices of which both are known."""
-        return ((where, device, name) for (where, name), device in self._devices.items())
+        return [(where, device, name) for (where, name), device in self._devices.items()]
 
 
 def said(values: Mapping[str, Value]) -> list[Value]:

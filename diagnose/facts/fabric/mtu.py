@@ -6,7 +6,8 @@
                     ``used`` and ``unused`` by NCCL, where its devices are known;
                     ``larger_beside``, another device of the host has more
 ``net.mtu_differs`` A device or interface whose MTU is not the same on all hosts; ``of`` says which
-                    MTU and ``subject`` of what, ``values`` who has which. Where most hosts agree
+                    MTU and ``subject`` of what, ``carries`` whether RDMA goes over it (``rdma``,
+                    ``other``, ``unknown``), ``values`` who has which. Where most hosts agree
                     (``usual``), one event for each of the others; else one that names nobody
 ================== ==============================================================================
 
@@ -42,10 +43,10 @@ def derive(named: Named, adapters: Adapters) -> Iterator[Event]:
     yield from _devices(ports, interfaces, adapters)
     for device, found in ports.items():
         if not any(adapters.used(where, device) is False for where in found):
-            yield from _differences(device, found, "active_mtu")
+            yield from _differences(device, found, "active_mtu", "rdma")
     for interface, found in interfaces.items():
         if any(event.fields.get("addresses") for event in found.values()):
-            yield from _differences(interface, found, "mtu")
+            yield from _differences(interface, found, "mtu", _carries(interface, found, adapters))
 
 
 def _devices(ports: Readings, interfaces: Readings, adapters: Adapters) -> Iterator[Event]:
@@ -89,12 +90,23 @@ def _is_ethernet(interface: Event) -> bool:
     return interface.fields.get("link") in ("ether", None)
 
 
-def _differences(name: str, found: Mapping[str, Event], of: str) -> Iterator[Event]:
+def _carries(interface: str, found: Mapping[str, Event], adapters: Adapters) -> str:
+    """Return whether RDMA goes over an interface on any of its hosts."""
+    for where in found:
+        device = adapters.device(where, interface)
+        if device is not None and adapters.used(where, device) is not False:
+            return "rdma"
+    return "other" if adapters.interfaces() else "unknown"
+
+
+def _differences(name: str, found: Mapping[str, Event], of: str, carries: str) -> Iterator[Event]:
     values: dict[str, Value] = {where: event.fields[of] for where, event in found.items()}
     if len(set(values.values())) < 2 or None in (event.host for event in found.values()):
         return
     usual = usual_of(Member(str(value), found[where]) for where, value in values.items())
-    fields: dict[str, Value] = {"subject": name, "of": of, "usual": usual, "values": said(values)}
+    fields: dict[str, Value] = {
+        "subject": name, "of": of, "carries": carries, "usual": usual, "values": said(values),
+    }  # fmt: skip
     if usual is None:
         first = found[min(found)]
         yield replace(first, name=EVENTS[1], fields=fields, fact=None, host=None, nic=None)
