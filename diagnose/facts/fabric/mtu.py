@@ -3,8 +3,8 @@
 ================== ==============================================================================
 ``ib.mtu``          A device with ``active_mtu`` and ``max_mtu`` of its port and
                     ``interface_mtu`` of its network interface in bytes; what was not read is None;
-                    ``used`` and ``unused`` by NCCL, where its devices are known;
-                    ``larger_beside``, another device of the host has more
+                    ``used`` by NCCL, None where nothing tells; ``larger_beside``, another device
+                    of the host has more
 ``net.mtu_differs`` A device or interface whose MTU is not the same on all hosts; ``of`` says which
                     MTU and ``subject`` of what, ``carries`` whether RDMA goes over it (``rdma``,
                     ``other``, ``unknown``), ``values`` who has which. Where most hosts agree
@@ -74,7 +74,6 @@ def _devices(ports: Readings, interfaces: Readings, adapters: Adapters) -> Itera
             "max_mtu": port.fields.get("max_mtu") if port else None,
             "larger_beside": _size(port, interface) < largest[where],
             "used": adapters.used(where, device),
-            "unused": adapters.used(where, device) is False,
         }
         yield replace(cited, name=EVENTS[0], fields=fields, fact=None, nic=device)
 
