@@ -1,6 +1,6 @@
 """MTU of RDMA ports and of the interfaces below them, and where hosts differ.
 
-================== ==============================================================================
+=================== =============================================================================
 ``ib.mtu``          A device with ``active_mtu`` and ``max_mtu`` of its port and
                     ``interface_mtu`` of its network interface in bytes; what was not read is None;
                     ``used`` by NCCL, None where nothing tells; ``larger_beside``, another device
@@ -9,7 +9,7 @@
                     MTU and ``subject`` of what, ``carries`` whether RDMA goes over it (``rdma``,
                     ``other``, ``unknown``), ``values`` who has which. Where most hosts agree
                     (``usual``), one event for each of the others; else one that names nobody
-================== ==============================================================================
+=================== =============================================================================
 
 An RDMA packet of 4096 bytes needs 4200 of Ethernet; 1500 leave room for 1024.
 """

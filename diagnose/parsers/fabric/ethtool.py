@@ -93,7 +93,7 @@ def _read_driver(lines: list[Line]) -> Iterator[Event]:
     if "driver" not in found or firmware is None:
         return
     bus = found.get("bus-info", "")
-    yield make_event("net.driver", Nature.SETTING, lines[-1 if command is None else 1], {
+    yield make_event("net.driver", Nature.SETTING, lines[0 if command is None else 1], {
         "value": f"{found['driver']} {found.get('version', '')}, firmware {firmware['firmware']}",
         "driver": found["driver"],
         "version": found.get("version") or None,

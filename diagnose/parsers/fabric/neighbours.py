@@ -69,7 +69,8 @@ def _neighbour(
 ) -> Iterator[Event]:
     if switch:
         yield make_event("net.neighbour", Nature.MEASUREMENT, line, {
-            "interface": interface, "switch": switch, "switch_port": port, "seconds": _seconds(time),
+            "interface": interface, "nic": interface, "switch": switch, "switch_port": port,
+            "seconds": _seconds(time),
         })  # fmt: skip
 
 
