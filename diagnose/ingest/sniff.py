@@ -173,7 +173,9 @@ TOKENS = LazyPattern(r"[^A-Za-z0-9-]+")
 CONTENTS = LazyPattern(
     r"dmesg|kern|kernel|syslog|messages|journal|journalctl|console|bmc|sel|ipmi|ipmitool|ip"
     r"|addr|address|route|link|neigh|ifconfig|ethtool|netstat|netdev|netdev2|rdma|ibv"
-    r"|devinfo|devices|sysfs|infiniband|gids|ibstat|ibstatus|ibdev2netdev|ibdiagnet|iblinkinfo|perfquery|mlxlink|counters"
+    r"|devinfo|devices|sysfs|infiniband|ibstat|ibstatus|ibdev2netdev|ibdiagnet|iblinkinfo"
+    r"|perfquery|mlxlink|counters"
+    r"|show|gids?|cma|lldp|lldpctl|lldpcli|neighbou?rs|interfaces|ucx|info|acs"
     r"|lspci|lscpu|numactl|lstopo|sysctl|limits|ulimit|ps|top|free|df|du|mount|iostat|vmstat"
     r"|mpstat|dstat|sar|meminfo|cpuinfo|nvidia|smi|nvsmi|nvlink|topo|dmon|pmon|dcgm|dcgmi|q|env"
     r"|fabricmanager|nvlsm|imex|rocm"

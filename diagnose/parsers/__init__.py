@@ -121,6 +121,12 @@ MODULES = (
     "fabric.netdev_counters",
     "fabric.traffic_classes",
     "fabric.dates",
+    "fabric.gids",
+    "fabric.rdma_netdevs",
+    "fabric.interfaces",
+    "fabric.ethtool",
+    "fabric.neighbours",
+    "fabric.ucx_info",
     "lspci",
 )
 """Names of the modules of this package that declare parsers."""
@@ -148,6 +154,7 @@ FAMILIES = {
     "launcher": "launcher output",
     "nccl": "NCCL log",
     "nccl_tests": "nccl-tests tables",
+    "net": "interfaces, drivers and neighbours",
     "nvidia_smi": "nvidia-smi output",
     "nvml": "nvidia-smi errors",
     "os": "limits and disk errors",
@@ -164,6 +171,7 @@ FAMILIES = {
     "torch": "PyTorch memory errors",
     "torchrun": "torchrun output",
     "train": "training log",
+    "ucx": "ucx_info",
     "work": "durations that the program states",
 }
 """What the first part of an event's name stands for, in words for people."""

@@ -65,12 +65,14 @@ def address(text: str) -> str:
 
 
 def gid_kind(text: str) -> str | None:
-    """Return what a GID is: ``link-local``, ``ipv4`` or ``ipv6``; None of what is no address."""
+    """Return what a GID is: ``link-local``, ``ipv4`` or ``ipv6``; None of an empty entry."""
     try:
         found = ipaddress.IPv6Address(text)
     except ValueError:
         return None
-    if found.is_link_local:
+    if found.is_unspecified:
+        return None
+    if (found.ipv4_mapped or found).is_link_local:
         return "link-local"
     return "ipv4" if found.ipv4_mapped else "ipv6"
 

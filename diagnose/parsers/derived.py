@@ -847,6 +847,8 @@ LITERALS: dict[str, tuple[str, ...]] = {
     '^# Out of bounds values : 0 OK': ('# Out of bounds values : 0 OK',),
     '(?:^|\\s)link (?P<nic>[\\w.-]+)/(?P<port>\\d+) (?P<rest>\\w+ \\d+\\b.*)$': ('link ',),
     '^##\\s+(?P<ports>\\d+) ports checked, (?P<bad_ports>\\d+) ports have errors beyond threshold': (' ports have errors beyond threshold',),
+    '^\\s*(?P<nic>[A-Za-z][\\w.-]*) port (?P<port>\\d+) (?:==>|<===>) (?P<netdev>\\S+) \\((?P<carrier>Up|Down|NA)\\)': (' port ',),
+    '^\\s*(?:(?P<pci>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]) )?(?P<nic>[A-Za-z][\\w.-]*) \\((?P<board>[^)]{0,80})\\) (?P<model>[^=<]{0,240}) port (?P<port>\\d+) \\((?P<state>[A-Z_]+)\\s*\\) (?:==>|<===>) (?P<netdev>\\S+) \\((?P<carrier>Up|Down|NA)\\)': (' port ',),
     'File "[^"]*/torch/utils/data/[^"]+", line \\d+': ('/torch/utils/data/',),
     'RNG\\ state\\ restored': ('RNG state restored',),
     'Detected mismatch between collectives on ranks\\. Rank (?P<rank>\\d+) is running inconsistent collective: CollectiveFingerPrint\\(OpType=(?P<op>[A-Z_]+)(?:, TensorShape=\\[(?P<shape>[^\\]]*)\\])?': ('Detected mismatch between collectives on ranks. Rank ',),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from io import BytesIO
-from itertools import takewhile
+from operator import itemgetter
 from typing import BinaryIO
 
 from diagnose.ingest.envelope import peel, records
@@ -363,8 +363,8 @@ class PieceReader:
             if others >= FAR:
                 end = self.piece.base + stop + upcoming_stop
                 own = self._by_writer.get(writer, [])
-                behind = bisect_right(own, at, key=lambda one: one[0])
-                yield from takewhile(lambda one: one[0] < end, own[behind:])
+                first, last = (bisect_right(own, place, key=itemgetter(0)) for place in (at, end))
+                yield from own[first:last]
                 return
 
     def _section_behind(self, offset: int) -> tuple[int, int]:

@@ -96,6 +96,7 @@ _INPUTS = {
     "launcher output": "启动器输出",
     "NCCL log": "NCCL 日志",
     "nccl-tests tables": "nccl-tests 结果表",
+    "interfaces, drivers and neighbours": "网络接口、驱动与邻居",
     "nvidia-smi output": "nvidia-smi 输出",
     "nvidia-smi errors": "nvidia-smi 错误",
     "limits and disk errors": "系统限制与磁盘错误",
@@ -111,6 +112,7 @@ _INPUTS = {
     "PyTorch memory errors": "PyTorch 内存错误",
     "torchrun output": "torchrun 输出",
     "training log": "训练日志",
+    "ucx_info": "ucx_info 输出",
 }
 """What a stage may lack, by the words of ``diagnose.parsers.FAMILIES``."""
 

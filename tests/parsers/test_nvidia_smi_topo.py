@@ -47,3 +47,32 @@ def test_an_older_heading_names_the_adapter():
 
 def test_a_row_cut_off_is_left_out():
     assert set(found(HEALTHY.partition("GPU2\tNV18\tNV18\t X")[0] + "GPU2\tNV18")) == {0, 1}
+
+
+def test_paths_by_the_names_of_the_legend():
+    text = HEALTHY.replace("NIC0: mlx5_0\n", "NIC0: mlx5_4\n  NIC1: mlx5_5\n").replace(
+        "\nNIC Legend",
+        "\nLegend:\n\n  X    = Self\n  NV#  = Connection traversing NVLinks\n\nNIC Legend",
+    )
+    gpus = found(text)
+    assert gpus[0]["paths"] == ["mlx5_4 PIX", "mlx5_5 SYS"]
+    assert found(HEALTHY.partition("\nNIC Legend")[0])[0]["paths"] == ["NIC0 PIX", "NIC1 SYS"]
+    assert not gpus[0]["flat"]
+
+
+def test_a_virtual_machine_shows_no_topology():
+    text = HEALTHY.replace("PIX", "PHB").replace("PXB", "SYS")
+    assert all(gpu["flat"] for gpu in found(text).values())
+
+
+def test_the_first_word_for_another_socket():
+    text = HEALTHY.replace("SYS", "SOC").replace("NIC0\t", "mlx5_0\t").replace("NIC1", "mlx5_1")
+    assert found(text)[1]["paths"] == ["mlx5_0 SYS", "mlx5_1 PXB"]
+
+
+def test_direct_paths_count_as_adapters():
+    text = (
+        "\tGPU0\tGPU1\tNIC0\tDD0\tCPU Affinity\nGPU0\t X \tNV18\tNODE\tPIX\t0-15\n"
+        "GPU1\tNV18\t X \tNODE\tPXB\t0-15\nDD0\tPIX\tPXB\tNODE\t X \n"
+    )
+    assert [gpu["nic_distance"] for gpu in found(text).values()] == ["PIX", "PXB"]

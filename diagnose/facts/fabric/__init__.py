@@ -1,34 +1,48 @@
-"""What readings of ports and counters say of the fabric when they are laid side by side."""
+"""What readings of ports, counters and hosts say of the fabric when they are laid side by side."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts.clock import Clocks
 from diagnose.facts.fabric import (
+    addresses,
+    affinity,
     counters,
     drops,
     flow_control,
     idle,
+    mtu,
     odd_hosts,
     outliers,
     ports,
+    rails,
     readings,
     silence,
+    slots,
+    socket_interfaces,
     states,
     subnets,
 )
+from diagnose.facts.fabric.adapters import Adapters
 from diagnose.model.event import Event
 
 EVENTS = (
     *subnets.EVENTS,
+    *ports.EVENTS,
+    *states.EVENTS,
+    *odd_hosts.EVENTS,
     *counters.EVENTS,
     *drops.EVENTS,
     *outliers.EVENTS,
     *silence.EVENTS,
     *idle.EVENTS,
     *flow_control.EVENTS,
-    *ports.EVENTS,
-    *states.EVENTS,
-    *odd_hosts.EVENTS,
+    *addresses.EVENTS,
+    *mtu.EVENTS,
+    *affinity.EVENTS,
+    *rails.EVENTS,
+    *slots.EVENTS,
+    *socket_interfaces.EVENTS,
 )
 
 USED = ("nccl.ib.devices", "nccl.env")
@@ -37,15 +51,25 @@ USED = ("nccl.ib.devices", "nccl.env")
 
 def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
     """Yield the derived events, each at the place of a reading."""
-    of_ports = [event for event in events if event.name == "ib.port"]
+    named: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        named[event.name].append(event)
+    yield from _of_ports(named["ib.port"], events)
+    yield from _counted(named, events, clocks)
+    yield from _of_hosts(named)
+
+
+def _of_ports(of_ports: Sequence[Event], events: Sequence[Event]) -> Iterator[Event]:
+    """Yield what the states and rates of ports say beside each other."""
     yield from subnets.derive(of_ports)
     yield from ports.derive(of_ports)
     yield from states.derive(of_ports, [event for event in events if event.name in USED])
     yield from odd_hosts.derive(events)
-    yield from _counted(events, clocks)
 
 
-def _counted(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
+def _counted(
+    named: Mapping[str, list[Event]], events: Sequence[Event], clocks: Clocks
+) -> Iterator[Event]:
     """Yield what follows from the counters of ports."""
     by_port = readings.by_port(readings.place(events))
     if not by_port:
@@ -53,9 +77,18 @@ def _counted(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
     grown = {key: counters.growths(of_port, clocks) for key, of_port in by_port.items()}
     yield from counters.derive(grown)
     yield from drops.derive(by_port, grown)
-    summaries = [event for event in events if event.name == "ib.errors_summary"]
-    yield from outliers.derive(by_port, grown, summaries)
+    yield from outliers.derive(by_port, grown, named["ib.errors_summary"])
     yield from silence.derive(grown)
     yield from idle.derive(by_port, grown)
-    classes = [event for event in events if event.name == "roce.pfc"]
-    yield from flow_control.derive(by_port, grown, classes)
+    yield from flow_control.derive(by_port, grown, named["roce.pfc"])
+
+
+def _of_hosts(named: dict[str, list[Event]]) -> Iterator[Event]:
+    """Yield what the tools of each host say of its addresses, interfaces, slots and cables."""
+    adapters = Adapters(named)
+    yield from addresses.derive(named, adapters)
+    yield from mtu.derive(named, adapters)
+    yield from affinity.derive(named, adapters)
+    yield from rails.derive(named, adapters)
+    yield from slots.derive(named)
+    yield from socket_interfaces.derive(named)
