@@ -179,7 +179,10 @@ def _read(lines: list[Line]) -> Iterator[Event]:
         fields["wrong"] = run.out_of_bounds
     if len(hosts) == 1 and not re.match(r"localhost|hostname$", hosts[0]):
         fields["host"] = hosts[0]
-    yield make_event("nccl_tests.result", Nature.MEASUREMENT, telling(run.rows, lines[0]), fields)
+    event = make_event("nccl_tests.result", Nature.MEASUREMENT, telling(run.rows, lines[0]), fields)
+    if len(hosts) > 1:
+        event.host = None  # whatever the file is called
+    yield event
 
 
 RESULT = BlockParser(
