@@ -287,7 +287,7 @@ def test_the_way_from_the_host_to_one_gpu():
     one = matrix(lambda a, b: 1.0, rows=["0"], cells=cells, row_sends=True,
                  test="memcpy CE CPU(row) -> GPU(column)")  # fmt: skip
     (finding,) = found("bench.uneven", one)
-    assert (finding.fields["pattern"], finding.fields["names"]) == ("link", ["3", "CPU 0"])
+    assert (finding.fields["pattern"], finding.fields["names"]) == ("link", ["3"])
 
 
 def curve(*rates):

@@ -14,7 +14,8 @@ hosts: nccl-tests on two nodes, ib_write_bw, iperf3.
 ``member``   all tests with the name are slow, sent and received, with ``peers`` others
 ``sender``   all that it sends is slow, what it receives is not
 ``receiver`` the reverse
-``link``     tests between the two names alone are slow; which end it is, they do not say
+``link``     tests between the two names alone are slow; which end it is, they do not say. Of the
+             way between a GPU and host memory the GPU is the only name
 ``many``     slow ones all over the table; the names are in each of them and in no good one
 ============ ======================================================================================
 """
@@ -24,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from diagnose.facts.bandwidth.square import Cell, Square
-from diagnose.facts.bandwidth.tables import of_links, of_matrices, of_two_nodes
+from diagnose.facts.bandwidth.tables import HOST_MEMORY, of_links, of_matrices, of_two_nodes
 from diagnose.model.event import Event, Value
 
 EVENTS = ("bench.uneven",)
@@ -112,7 +113,10 @@ def _links(low: Sequence[Cell]) -> list[Finding]:
     between: dict[tuple[str, ...], list[Cell]] = defaultdict(list)
     for cell in low:
         between[tuple(sorted((cell.sender, cell.receiver)))].append(cell)
-    return [Finding("link", names, 1, cells) for names, cells in between.items()]
+    return [
+        Finding("link", tuple(name for name in ends if not name.startswith(HOST_MEMORY)), 1, cells)
+        for ends, cells in between.items()
+    ]
 
 
 def _common(square: Square, low: Sequence[Cell]) -> list[str]:
@@ -133,7 +137,7 @@ def _event(square: Square, finding: Finding) -> Event:
         "lowest": worst.rate, "ratio": worst.rate / square.usual,
         "between": f"{worst.sender} and {worst.receiver}",
     }  # fmt: skip
-    one = finding.names[0] if finding.pattern in ("member", "sender", "receiver") else None
+    one = finding.names[0] if finding.pattern != "many" and len(finding.names) == 1 else None
     host = one if square.members == "host" else worst.event.host
     gpu = one if square.members == "gpu" else None
     return replace(worst.event, name=EVENTS[0], fields=fields, fact=None, host=host, gpu=gpu)

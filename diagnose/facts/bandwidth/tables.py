@@ -7,6 +7,9 @@ from diagnose.facts.bandwidth.square import Cell, Square, best_of_each
 from diagnose.facts.identity import host_addresses
 from diagnose.model.event import Event, Value
 
+HOST_MEMORY = "CPU"
+"""What nvbandwidth calls it; its number is that of the NUMA node."""
+
 TWO = 2
 """Hosts of a test that is one cell of a table."""
 
@@ -65,9 +68,9 @@ def _cells(event: Event) -> Iterator[Cell]:
     rows, columns, table = (event.fields.get(name) for name in ("rows", "columns", "cells"))
     if not isinstance(rows, list) or not isinstance(columns, list) or not isinstance(table, list):
         return
-    host_memory = "CPU(row)" in str(event.fields.get("test"))
+    host_memory = f"{HOST_MEMORY}(row)" in str(event.fields.get("test"))
     for row, line in zip(rows, table, strict=True):
-        name = f"CPU {row}" if host_memory else str(row)
+        name = f"{HOST_MEMORY} {row}" if host_memory else str(row)
         for column, rate in zip(columns, line if isinstance(line, list) else [], strict=True):
             if isinstance(rate, float) and rate > 0 and name != column:
                 ends = name, str(column)
