@@ -153,10 +153,21 @@ def pairs(rate, hosts=HOSTS, two_ways=True):
 
 
 def uneven(*events):
-    return [
-        (one.fields["pattern"], one.fields["names"], one.host)
+    """The findings, each once, however many tests show it."""
+    shown = {
+        (one.fields["pattern"], tuple(one.fields["names"])): one.host
         for one in found("bench.uneven", *events)
+    }
+    return [(pattern, list(names), host) for (pattern, names), host in shown.items()]
+
+
+def test_a_finding_is_shown_at_its_slowest_tests():
+    tests = [
+        bench(two, 180.0 + int(two[0][-1]) if "node-03" in two else 390.0, file=f"{two[0]}{two[1]}")
+        for two in combinations(HOSTS, 2)
     ]
+    shown = [one.file for one in found("bench.uneven", *tests)]
+    assert shown == ["node-01node-03", "node-02node-03", "node-03node-04", "node-03node-05"]
 
 
 def test_one_slow_host():
@@ -248,7 +259,7 @@ def test_ends_by_the_lids_of_ports():
 def matrix(rate, members="gpu", names=tuple("01234567"), **fields):
     cells = [[None if a == b else rate(a, b) for b in names] for a in names]
     fields = {"tool": "nvbandwidth", "test": "memcpy CE GPU(row) <- GPU(column)", "members": members,
-              "rows": list(names), "columns": list(names), "cells": cells, "row_sends": False, **fields}  # fmt: skip
+              "rows": list(names), "columns": list(names), "cells": cells, "row_sends": False, "unit": "GB/s", **fields}  # fmt: skip
     return event("bench.matrix", Nature.MEASUREMENT, host="node-07", fields=fields)
 
 

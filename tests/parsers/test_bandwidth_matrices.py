@@ -60,14 +60,19 @@ def test_the_sample_of_cuda():
 
 def test_hosts():
     (event,) = read(matrices, HOSTS)
-    assert event.fields["cells"] == [[None, 49.0, 48.9], [48.9, None, 24.4], [48.8, 48.7, None]]
+    assert event.fields["cells"] == [
+        [None, 392.0, 391.2],
+        [391.2, None, 195.2],
+        [390.4, 389.6, None],
+    ]
+    assert event.fields["unit"] == "Gb/s"
     assert (event.fields["members"], event.fields["row_sends"]) == ("host", True)
     assert event.fields["rows"] == ["node-01", "node-02", "node-03"]
 
 
 def test_bars_between_the_cells():
     (event,) = read(matrices, HOSTS.replace("   ", " | "))
-    assert event.fields["cells"][0] == [None, 49.0, 48.9]
+    assert event.fields["cells"][0] == [None, 392.0, 391.2]
 
 
 @pytest.mark.parametrize("cut", [len(HOSTS) - 12, HOSTS.index("node-03    ")])

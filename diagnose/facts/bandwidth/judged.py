@@ -1,13 +1,13 @@
 """Tests of collectives against what machines of their kind give.
 
-``bench.judged`` is a test with a plateau whose expectation is known, or which crosses nodes. Of one
-node the expectation is that of ``rules/bandwidths.yaml``. Across nodes it is a row of that table
-for a network of this rate, else what a flat ring over all adapters gives: all of them together, or
-less where the links inside a node are slower. ``expected_busbw`` is what any healthy machine reaches,
-``best_busbw`` what it can reach with NVLS, ``ratio`` and ``of_best`` what was measured over either;
-``basis`` is ``table`` or ``network``. ``adapters`` and ``adapter_gbps`` are those of one node,
-``of_one_adapter`` what was measured over the rate of one of them, and ``in_node_busbw`` what the
-table has for one such node.
+``bench.judged`` is a test with a plateau whose expectation is known, or which crosses nodes. Of
+one node the expectation is that of ``rules/bandwidths.yaml``. Across nodes it is a row of that
+table for a network of this rate, else what a flat ring over all adapters gives: all of them
+together, or less where the links inside a node are slower. ``expected_busbw`` is what any healthy
+machine reaches, ``best_busbw`` what it can reach with NVLS, ``ratio`` and ``of_best`` what was
+measured over either; ``basis`` is ``table`` or ``network``. ``adapters`` and ``adapter_gbps`` are
+those of one node, ``of_one_adapter`` what was measured over the rate of one of them, and
+``in_node_busbw`` what the table has for one such node.
 """
 
 from collections.abc import Iterator, Sequence

@@ -5,7 +5,7 @@ column are low is the host (or GPU) itself. Where more is low than one member ex
 network or its settings. A table is printed as one (``bench.matrix``), or made of many tests of two
 hosts: nccl-tests on two nodes, ib_write_bw, iperf3.
 
-``bench.uneven`` is one finding of a table, at the slowest test in it: ``tool``, ``operation``,
+``bench.uneven`` is one finding of a table, at the slowest tests in it: ``tool``, ``operation``,
 ``members`` (``host`` or ``gpu``), ``device``, ``tests``, ``usual`` and ``lowest`` in ``unit``,
 ``ratio``, ``between`` (the ends of the slowest test), ``low`` (how many tests), ``names`` and
 ``pattern``:
@@ -39,6 +39,9 @@ FEWEST_CELLS = 4
 MOST_LINKS = 0.25
 """Share of cells up to which low ones are single links."""
 
+MOST_SHOWN = 4
+"""Tests at which a finding is shown."""
+
 MOST_LEFT = 0.2
 """Share of the other cells that may be low beside a member that is named."""
 
@@ -58,7 +61,7 @@ def derive(events: Sequence[Event]) -> Iterator[Event]:
     for square in (*of_two_nodes(events), *of_links(events), *of_matrices(events)):
         if len(square.cells) >= FEWEST_CELLS:
             for finding in findings(square):
-                yield _event(square, finding)
+                yield from _events(square, finding)
 
 
 def findings(square: Square) -> list[Finding]:
@@ -127,8 +130,10 @@ def _common(square: Square, low: Sequence[Cell]) -> list[str]:
     ]
 
 
-def _event(square: Square, finding: Finding) -> Event:
-    worst = min(finding.cells, key=lambda cell: cell.rate)
+def _events(square: Square, finding: Finding) -> Iterator[Event]:
+    """Yield a finding at its slowest tests, the slowest first."""
+    slow = sorted(finding.cells, key=lambda cell: cell.rate)
+    worst = slow[0]
     names: list[Value] = [*finding.names]
     fields: dict[str, Value] = {
         **square.about, "members": square.members, "unit": square.unit,
@@ -138,6 +143,8 @@ def _event(square: Square, finding: Finding) -> Event:
         "between": f"{worst.sender} and {worst.receiver}",
     }  # fmt: skip
     one = finding.names[0] if finding.pattern != "many" and len(finding.names) == 1 else None
-    host = one if square.members == "host" else worst.event.host
     gpu = one if square.members == "gpu" else None
-    return replace(worst.event, name=EVENTS[0], fields=fields, fact=None, host=host, gpu=gpu)
+    shown = {(cell.event.file, cell.event.line): cell.event for cell in reversed(slow[:MOST_SHOWN])}
+    for event in reversed(shown.values()):
+        host = one if square.members == "host" else event.host
+        yield replace(event, name=EVENTS[0], fields=fields, fact=None, host=host, gpu=gpu)

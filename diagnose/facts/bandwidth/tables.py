@@ -61,7 +61,8 @@ def of_matrices(events: Sequence[Event]) -> Iterator[Square]:
         }  # fmt: skip
         directed = event.fields.get("row_sends") is not None
         cells = best_of_each(list(_cells(event)), directed=directed)
-        yield Square(str(event.fields.get("members")), "GB/s", directed, cells, about)
+        members, unit = str(event.fields.get("members")), str(event.fields.get("unit"))
+        yield Square(members, unit, directed, cells, about)
 
 
 def _cells(event: Event) -> Iterator[Cell]:

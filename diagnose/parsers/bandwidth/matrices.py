@@ -21,8 +21,8 @@ A table of hosts, as scripts print it behind a line that says what it is and in 
     node-01        -   391.2   390.8
 
 Each is one event ``bench.matrix``: ``tool``, ``test``, ``members`` (``gpu`` or ``host``), ``rows`` and ``columns``
-(names), ``cells`` (a list for each row, None where a figure is missing), all in GB/s of one way, and
-``row_sends``: whether the data go from the row to the column; None where the table does not say or
+(names), ``cells`` (a list for each row, None where a figure is missing) in ``unit`` (``GB/s``, or ``Gb/s``
+where the table counts bits), one way, and ``row_sends``: whether the data go from the row to the column; None where the table does not say or
 both directions are summed. Latencies in us are left out.
 
 *Empty*: one GPU. *Cut off*: the rows that are there count; rows shorter than the heading are left out.
@@ -49,7 +49,9 @@ _HOSTS = LazyPattern(
 _FIGURE = LazyPattern(r"^\d[\d.]*$")
 _NOTHING = frozenset({"N/A", "-", "--", "x", "X", "nan", "."})
 
-_TO_GIGABYTES = {"GB": 1.0, "Gb": 0.125, "Gbit": 0.125, "MB": 1e-3, "MiB": (1 << 20) / 1e9}
+_FACTORS = {"GB": 1.0, "Gb": 1.0, "Gbit": 1.0, "MB": 1e-3, "MiB": (1 << 20) / 1e9}
+"""To Gb/s from bits, to GB/s from bytes."""
+
 FEWEST_HOSTS = 3
 """Names that make a heading; two may be any words."""
 
@@ -104,6 +106,7 @@ def _read(lines: list[Line]) -> Iterator[Event]:
     fields: dict[str, Value] = {
         "tool": _tool(told, gpus=gpus), "test": test, "members": "gpu" if gpus else "host",
         "rows": [*rows], "columns": [*columns], "cells": cells_of_rows,
+        "unit": "Gb/s" if (told.get("unit") or "").startswith("Gb") else "GB/s",
         "row_sends": _row_sends(told, test),
     }  # fmt: skip
     yield make_event(
@@ -112,7 +115,7 @@ def _read(lines: list[Line]) -> Iterator[Event]:
 
 
 def _scale(unit: str | None, *, both: bool) -> float:
-    factor = _TO_GIGABYTES[unit or "GB"]
+    factor = _FACTORS[unit or "GB"]
     return factor / 2 if both else factor
 
 

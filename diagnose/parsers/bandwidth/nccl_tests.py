@@ -175,7 +175,7 @@ def _read(lines: list[Line]) -> Iterator[Event]:
         "alone": len(run.first_pids) or None,
         **measured(run.rows),
     }
-    if run.out_of_bounds is not None:
+    if not fields["wrong"] and run.out_of_bounds is not None:
         fields["wrong"] = run.out_of_bounds
     if len(hosts) == 1 and not re.match(r"localhost|hostname$", hosts[0]):
         fields["host"] = hosts[0]

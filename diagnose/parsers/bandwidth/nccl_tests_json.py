@@ -51,7 +51,7 @@ def _read(document: Document) -> Iterator[Event]:
         "alone": sum(one.get("rank") == 0 for one in devices) or None,
         **measured(rows),
     }  # fmt: skip
-    if "count" in bounds:
+    if not fields["wrong"] and "count" in bounds:
         fields["wrong"] = bounds["count"]
     if len(hosts) == 1:
         fields["host"] = hosts[0]
