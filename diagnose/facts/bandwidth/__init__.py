@@ -4,10 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from diagnose.facts.bandwidth import alone, curves, judged, links, pairs, slower
 from diagnose.facts.bandwidth.adapters import Adapters
+from diagnose.facts.baseline.known import BENCHES
 from diagnose.model.event import Event
-
-COLLECTIVES = frozenset({"nccl_tests.result", "bench.collective"})
-"""Events of tests of collectives."""
 
 EVENTS = (
     *alone.EVENTS,
@@ -25,7 +23,7 @@ def derive(events: Sequence[Event]) -> Iterator[Event]:
     Args:
         events: All of the input; ports of adapters among them tell what the network should give.
     """
-    tests = [event for event in events if event.name in COLLECTIVES]
+    tests = [event for event in events if event.name in BENCHES]
     between_two = [event for event in events if event.name == "bench.link"]
     adapters = Adapters(events)
     yield from alone.derive(tests)

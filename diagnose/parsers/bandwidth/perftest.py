@@ -50,7 +50,11 @@ _TITLE_IN_JSON = LazyPattern(
 _COMMAND = LazyPattern(r"(?:^|[\s/;&'\"])ib_(?:write|read|send|atomic)_(?:bw|lat)\b(.*)$")
 _FAR_SHELL = LazyPattern(r"\bssh\s+(?:-\S+\s+)*(?:[\w.-]+@)?([\w.-]+)\s")
 _WAITING = LazyPattern(r"^\*? ?Waiting for client")
-_PAIR = LazyPattern(r"([A-Z][\w .*]*?)\s*: ([\w.]+)(?:\[B\])?")
+_PARAMETERS = {
+    "Device": "device", "Link type": "link_layer", "Mtu": "mtu", "GID index": "gid_index",
+    "Number of qps": "streams",
+}  # fmt: skip
+_PARAMETER = LazyPattern(rf"\b({'|'.join(_PARAMETERS)})\s*:\s*([\w.]+)")
 _ADDRESS = LazyPattern(r"^\s*(local|remote) address: LID (?:0x)?([0-9a-fA-F]+)")
 _GID = LazyPattern(r"^\s*GID: ([\d:]+)\s*$")
 _UNIT = LazyPattern(r"#bytes.*BW average\[([GMi]+[bB])/sec\]")
@@ -119,14 +123,9 @@ def _named(text: str, arguments: str) -> dict[str, Value]:
 
 
 def _parameters(text: str) -> dict[str, Value]:
-    names = {
-        "Device": "device", "Link type": "link_layer", "Mtu": "mtu", "GID index": "gid_index",
-        "Number of qps": "streams",
-    }  # fmt: skip
     return {
-        names[name]: int(value) if value.isdigit() else value
-        for name, value in _PAIR.compiled.findall(text)
-        if name in names
+        _PARAMETERS[found[1]]: int(found[2]) if found[2].isdigit() else found[2]
+        for found in _PARAMETER.finditer(text)
     }
 
 
