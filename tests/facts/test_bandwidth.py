@@ -133,13 +133,23 @@ def test_a_link_against_its_port():
     assert (judged.fields["rate_gbps"], judged.fields["ratio"]) == (400.0, 0.4875)
 
 
+def test_a_link_is_as_fast_as_its_slower_port():
+    tests = [
+        link("node-01", "node-02", 195.0),
+        port("node-01", "mlx5_0"),
+        port("node-02", "mlx5_0", 200.0),
+    ]
+    (judged,) = found("bench.link_judged", *tests)
+    assert (judged.fields["rate_gbps"], judged.fields["ratio"]) == (200.0, 0.975)
+
+
 @pytest.mark.parametrize(
     "events",
     [
         [link("node-01", "node-02", 195.0)],
         [link("node-01", "node-02", 195.0, size=4096), port("node-01", "mlx5_0")],
         [link("node-01", "node-02", 9.4, operation="tcp"), port("node-01", "mlx5_0")],
-        [link("node-03", "node-02", 195.0), port("node-01", "mlx5_0"), port("node-02", "mlx5_0", 200.0)],
+        [link("node-03", "LID 7", 195.0), port("node-01", "mlx5_0"), port("node-02", "mlx5_0", 200.0)],
     ],
     ids=["no port", "small messages", "no RDMA", "ports that differ"],
 )  # fmt: skip

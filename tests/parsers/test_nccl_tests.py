@@ -126,6 +126,11 @@ def test_a_test_that_hangs_has_no_rows():
     assert result(RUN.split("     1048576")[0]).fields["rows"] == 0
 
 
+def test_the_program_that_was_built_with_mpi():
+    named = "# Collective test starting: all_gather_perf_mpi\n" + RUN
+    assert result(named).fields["collective"] == "all_gather"
+
+
 def test_the_verdict_and_the_limit_that_it_prints():
     text = RUN.replace("52.97", "46.1 FAILED").replace(
         "#\n" + HEADING, "#\n# Reducing maxBytes to 8589934592 due to memory limitation\n" + HEADING

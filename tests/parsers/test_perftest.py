@@ -87,6 +87,23 @@ def test_the_ends_that_a_command_line_names():
     assert (fields["local"], fields["remote"]) == ("node-03", "node-04")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "root@node-03:/workspace# ib_write_bw -d mlx5_0 -x 3 node-04.example.org -zR\n",
+        "[me@node-03 bin]$ ./ib_write_bw node-04 -d mlx5_0 --report_gbits\n",
+    ],
+)
+def test_a_prompt_and_options_behind_the_server(command):
+    fields = result(command + run()).fields
+    assert (fields["local"], fields["remote"]) == ("node-03", "node-04")
+
+
+def test_many_queue_pairs():
+    line = " local address: LID 0x83 QPN 0x0049 PSN 0x2a1f4e RKey 0x1fff00 VAddr 0x007f2c5c000000\n"
+    assert result(run().replace(line, line * 300)).fields["gbps"] == 390.87
+
+
 def test_latency():
     text = run("RDMA_Write Latency Test").replace(
         " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]",

@@ -1,8 +1,8 @@
 """Tests between two ends: against the rate of their ports, and what was lost on the way.
 
 ``bench.link_judged`` is a test of RDMA over a device whose port is listed in the same input:
-``rate_gbps`` is the rate of the port, ``ratio`` what was measured over it. Messages under 64 KiB do
-not fill a link. ``bench.retransmits`` is a test of TCP that sent segments again: ``share`` of all
+``rate_gbps`` is the rate of the port, of both ends the slower, ``ratio`` what was measured over it.
+Messages under 64 KiB do not fill a link. ``bench.retransmits`` is a test of TCP that sent segments again: ``share`` of all
 of them, each taken for as small as Ethernet makes them, so that the share is rather too small.
 """
 
@@ -30,7 +30,13 @@ def derive(tests: Sequence[Event], adapters: Adapters) -> Iterator[Event]:
         measured, size = test.number("gbps"), test.number("size")
         if not measured or test.fields.get("operation") not in RDMA or (size or 0) < LEAST_SIZE:
             continue
-        rate = adapters.rate(test.host, test.nic)
-        if rate is not None:
+        ends = test.host, test.fields.get("remote")
+        rates = [
+            rate
+            for end in ends
+            if isinstance(end, str) and (rate := adapters.rate(end, test.nic)) is not None
+        ]
+        if rates:
+            rate = min(rates)
             fields = {**test.fields, "rate_gbps": rate, "ratio": measured / rate}
             yield replace(test, name=EVENTS[0], fields=fields, fact=None)

@@ -41,7 +41,7 @@ from diagnose.parsers.bandwidth.collective import Row, collective_name, measured
 from diagnose.parsers.base import BlockParser, make_event
 from diagnose.parsers.convert import short_host
 
-_STARTING = LazyPattern(r"# Collective test starting: (\w+?)(?:_perf)?\s*$")
+_STARTING = LazyPattern(r"# Collective test starting: (\w+?)(?:_perf(?:_mpi)?)?\s*$")
 _PARAMETERS = LazyPattern(r"# nThread \d+ nGpus (\d+) ")
 _VERSION = LazyPattern(r"# (nccl|rccl)-tests(?: version|: )")
 _COMMAND = LazyPattern(

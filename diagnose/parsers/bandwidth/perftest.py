@@ -49,6 +49,7 @@ _TITLE_IN_JSON = LazyPattern(
 )
 _COMMAND = LazyPattern(r"(?:^|[\s/;&'\"])ib_(?:write|read|send|atomic)_(?:bw|lat)\b(.*)$")
 _FAR_SHELL = LazyPattern(r"\bssh\s+(?:-\S+\s+)*(?:[\w.-]+@)?([\w.-]+)\s")
+_PROMPT = LazyPattern(r"^\[?[\w.-]+@([\w.-]+)[: ]")
 _WAITING = LazyPattern(r"^\*? ?Waiting for client")
 _PARAMETERS = {
     "Device": "device", "Link type": "link_layer", "Mtu": "mtu", "GID index": "gid_index",
@@ -113,12 +114,13 @@ def _read(lines: list[Line]) -> Iterator[Event]:
 def _named(text: str, arguments: str) -> dict[str, Value]:
     """Return the ends that a command line names: where it runs and the server it connects to."""
     ends: dict[str, Value] = {}
-    shell = _FAR_SHELL.search(text)
-    words = re.sub(r"[;&|>'\"].*", "", arguments).split()
+    shell = _FAR_SHELL.search(text) or _PROMPT.match(text)
     if shell is not None and (near := host_word(shell[1])):
         ends["local"] = near
-    if words and (far := host_word(words[-1])):
-        ends["remote"] = far
+    words = re.sub(r"[;&|>'\"].*", "", arguments).split()
+    named = [far for word in words if (far := host_word(word)) is not None]
+    if named:
+        ends["remote"] = named[-1]
     return ends
 
 
@@ -194,7 +196,7 @@ TEXT = BlockParser(
         " 65536      5000             391.12             390.87 \t\t     0.745525\n"
         "---------------------------------------------------------------------------------------\n"
     ),
-    maximum=200,
+    maximum=1200,
 )
 
 JSON = FileParser(
