@@ -37,11 +37,12 @@ Avg bus bandwidth: 256.1GB/s
                  "gpu_model": "NVIDIA H100 80GB HBM3", "plateau_busbw": 479.01, "plateau_size": GIB, "wrong": None}),
         (BENCH.replace("GiB", "GB").replace("KiB", "KB"), {"plateau_busbw": 479.01, "plateau_size": GIB}),
         (BENCH.split("|   16GiB")[0], {"plateau_busbw": 463.58}),
+        ("| payload |" + BENCH.split("| payload |")[1], {"collective": "all_reduce", "ranks": None, "rows": 3}),
         (BENCH.split("|   32KiB")[0], {"rows": 0, "plateau_busbw": None}),
         (HCCL, {"tool": "HCCL test", "rows": 2, "largest_size": GIB, "plateau_busbw": None, "wrong": 1}),
         (NCCOM, {"tool": "nccom-test", "rows": 1, "plateau_busbw": 256.1}),
     ],
-    ids=["bench", "old units", "cut off", "no rows", "HCCL", "nccom"],
+    ids=["bench", "old units", "cut off", "no beginning", "no rows", "HCCL", "nccom"],
 )  # fmt: skip
 def test_a_table(text, expected):
     (event,) = read(collective_tables, text)

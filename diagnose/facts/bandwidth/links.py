@@ -2,8 +2,9 @@
 
 ``bench.link_judged`` is a test of RDMA over a device whose port is listed in the same input:
 ``rate_gbps`` is the rate of the port, of both ends the slower, ``ratio`` what was measured over it.
-Messages under 64 KiB do not fill a link. ``bench.retransmits`` is a test of TCP that sent segments again: ``share`` of all
-of them, each taken for as small as Ethernet makes them, so that the share is rather too small.
+Messages under 64 KiB do not fill a link. ``bench.retransmits`` is a test of TCP that sent segments
+again: ``share`` of all of them, each taken for as small as Ethernet makes them, so that it is
+rather too small.
 """
 
 from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ HCCL test on Ascend, where only the algorithm bandwidth is printed::
     data_size(Bytes): | aveg_time(us): | alg_bandwidth(GB/s): | check_result:
     1073741824        | 7200.10        | 149.12                | success
 
-nccom-test on Trainium, and others that name the unit in the heading::
+nccom-test on Trainium, whose GB are 2^30 bytes, and others that name the unit in the heading::
 
     size(B)    count(elems)    type    time(us)    algbw(GB/s)    busbw(GB/s)
     1073741824    536870912    bf16    8123.1    132.18    256.10
@@ -43,6 +43,10 @@ _CELL = LazyPattern(r"[|\s]+")
 _FIGURE = LazyPattern(r"^(\d[\d.]*(?:e[+-]?\d+)?)(?:GBps)?$")
 
 
+_TOOLS = {"payload": ("all_reduce_bench.py", "all_reduce"), "data_size": ("HCCL test", None)}
+"""Programs by their first column, and the collective of those that have only one."""
+
+
 def _starts(line: Line) -> bool:
     return any(one.search(line.text) for one in (_MODEL, _OVER, _HEADING))
 
@@ -70,11 +74,9 @@ def _read(lines: list[Line]) -> Iterator[Event]:
     rows = [row for line in lines[place + 1 :] if (row := _row(columns, line)) is not None]
     head = "\n".join(line.text for line in lines[:place])
     over, model = _OVER.search(head), re.search(_MODEL.pattern, head, re.MULTILINE)
-    tool = {"payload": "all_reduce_bench.py", "data_size": "HCCL test"}.get(
-        columns[0], "nccom-test"
-    )
+    tool, only = _TOOLS.get(columns[0], ("nccom-test", None))
     fields: dict[str, Value] = {
-        "tool": tool, "collective": collective_name(over[1]) if over else None,
+        "tool": tool, "collective": collective_name(over[1]) if over else only,
         "ranks": int(over[2]) if over else None, "nodes": None, "hosts": [], "gpus_per_node": None,
         "gpu_model": model[1] if model else None, "avg_busbw": None, **measured(rows),
     }  # fmt: skip
