@@ -44,8 +44,14 @@ _SAMPLE = LazyPattern(
     r"^(?P<test>(?:Uni|Bi)directional P2P=(?:En|Dis)abled) Bandwidth (?:\(P2P Writes\) )?Matrix \(GB/s\)"
 )
 _HOSTS = LazyPattern(
-    r"^(?P<test>.{0,60}\b(?i:bandwidth|matrix|pairwise|busbw|all pairs)\b.{0,60})[(\[](?P<unit>GB|Gb|Gbit|MB|MiB)(?:/s|ps|/sec)[)\]]"
+    r"^(?P<test>.{0,60}\b(?i:bandwidth|matrix|pairwise|busbw|all pairs)\b.{0,60})[(\[](?P<unit>GB|Gb|Gbit|MB|MiB)(?:/s|ps)[)\]]"
 )
+_OPENS = (
+    "(GB/s)", "(Gb/s)", "(Gbit/s)", "(MB/s)", "(MiB/s)", "(GBps)", "(Gbps)", "[GB/s]", "[Gb/s]",
+    "[Gbit/s]", "[GBps]", "[Gbps]",
+)  # fmt: skip
+"""Units of a heading; without brackets they stand in every progress bar."""
+
 _FIGURE = LazyPattern(r"^\d[\d.]*$")
 _NOTHING = frozenset({"N/A", "-", "--", "x", "X", "nan", "."})
 
@@ -98,11 +104,10 @@ def _read(lines: list[Line]) -> Iterator[Event]:
     if not rows:
         return
     gpus = columns[0].isdigit()
-    if gpus:
-        for name, cells_ in rows.items():  # the diagonal is a GPU's own memory
-            if name in columns and "CPU" not in test:
-                cells_[columns.index(name)] = None
-    cells_of_rows: list[Value] = [list(cells) for cells in rows.values()]
+    if gpus and "CPU" not in test:
+        for name in rows.keys() & set(columns):  # the diagonal is a GPU's own memory
+            rows[name][columns.index(name)] = None
+    cells_of_rows: list[Value] = [*rows.values()]
     fields: dict[str, Value] = {
         "tool": _tool(told, gpus=gpus), "test": test, "members": "gpu" if gpus else "host",
         "rows": [*rows], "columns": [*columns], "cells": cells_of_rows,
@@ -141,18 +146,7 @@ def _row_sends(told: dict[str, str], test: str) -> bool | None:
 MATRICES = BlockParser(
     name="bandwidth-matrices",
     title="nvbandwidth, p2pBandwidthLatencyTest, tables of hosts: bandwidth of all pairs",
-    opens=(
-        "GB/s",
-        "Gb/s",
-        "Gbit/s",
-        "Gbps",
-        "MB/s",
-        "MiB/s",
-        "GBps",
-        "Gb/sec",
-        "MB/sec",
-        "MiB/sec",
-    ),
+    opens=_OPENS,
     starts=lambda line: _kind(line.text) is not None,
     ends=_ends,
     read=_read,
