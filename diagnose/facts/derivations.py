@@ -82,7 +82,7 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
         *losses.derive(reading, attempts, clocks, by_file),
         *memory_growth.growths(reading, by_file),
         *pace.derive(reading, attempts, clocks, by_file),
-        *bandwidth.derive([one for one in reading.events if one.name == "nccl_tests.result"]),
+        *bandwidth.derive(reading.events),
         *gpu_clocks.derive([one for one in reading.events if one.name == "nvidia_smi.monitor"]),
         *fabric.derive(reading.events, clocks),
         *call_sites.derive(reading.events),

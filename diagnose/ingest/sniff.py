@@ -183,7 +183,8 @@ CONTENTS = LazyPattern(
     r"|inference|train|training|megatron|deepspeed|accelerate|all|reduce|allreduce|gather"
     r"|allgather|scatter|sendrecv|alltoall|bandwidth|log|logs|out|err|stdout|stderr|output"
     r"|trace|debug|kubectl|docker|crictl|describe|pyspy|spy|py|pystack|stack|stacks|gdb|bt"
-    r"|faulthandler|proc|hang|agent|elastic|driver|console|stdio|events|monitor|health|capture",
+    r"|faulthandler|proc|hang|agent|elastic|driver|console|stdio|events|monitor|health|capture"
+    r"|nvbandwidth|iperf3?|perftest|osu|hccl|ib|bw|lat|p2p|tests?",
     re.IGNORECASE,
 )
 """Words that say what a file holds, written before or behind the host: ``dmesg-node-07``."""

@@ -105,13 +105,6 @@ def test_a_host_slower_than_the_others():
     )
 
 
-def test_the_host_that_all_slow_pairs_share():
-    pairs = [(0, 1, 390.0), (2, 3, 180.0), (3, 0, 388.0), (1, 3, 391.0), (2, 0, 182.0)]
-    tests = [bench([HOSTS[a], HOSTS[b]], busbw) for a, b, busbw in pairs]
-    slow = found("nccl_tests.slower", *tests)
-    assert [one.fields["suspects"] for one in slow] == [["node-03"], ["node-03"]]
-
-
 @pytest.mark.parametrize(
     "tests",
     [

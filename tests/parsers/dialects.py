@@ -36,6 +36,9 @@ class Document:
     def text(self, limit=64 << 20):
         return self.whole
 
+    def at(self, text, number=1):
+        return Line(self.name, number, text, text)
+
 
 def records(module, text, name="a.json"):
     """Return all records that the parsers of a module find, those without a literal left out."""

@@ -43,10 +43,11 @@ def test_a_run():
     event = result(RUN)
     assert event.host == "node-17"
     assert event.fields == {
-        "collective": "all_reduce", "ranks": 8, "nodes": 1, "hosts": ["node-17"], "gpus_per_node": 8,
+        "tool": "nccl-tests", "collective": "all_reduce", "ranks": 8, "nodes": 1, "hosts": ["node-17"], "gpus_per_node": 8,
         "gpu_model": "NVIDIA H100 80GB HBM3", "rows": 4, "largest_size": 8 * GIB, "peak_busbw": 478.2,
         "plateau_busbw": 478.2, "plateau_size": GIB, "avg_busbw": 52.97, "wrong": 0,
         "sizes": [MIB, 512 * MIB, GIB, 8 * GIB], "busbws": [40.1, 455.0, 471.5, 478.2],
+        "verdict": None, "reduced_to": None, "alone": 1,
     }  # fmt: skip
     assert "478.20" in event.text
 
@@ -123,6 +124,50 @@ def test_a_row_that_is_cut_off_does_not_count(cut, plateau):
 
 def test_a_test_that_hangs_has_no_rows():
     assert result(RUN.split("     1048576")[0]).fields["rows"] == 0
+
+
+def test_the_program_that_was_built_with_mpi():
+    named = "# Collective test starting: all_gather_perf_mpi\n" + RUN
+    assert result(named).fields["collective"] == "all_gather"
+
+
+def test_the_verdict_and_the_limit_that_it_prints():
+    text = RUN.replace("52.97", "46.1 FAILED").replace(
+        "#\n" + HEADING, "#\n# Reducing maxBytes to 8589934592 due to memory limitation\n" + HEADING
+    )
+    fields = result(text).fields
+    assert (fields["verdict"], fields["reduced_to"], fields["avg_busbw"]) == (
+        "FAILED",
+        8 * GIB,
+        46.1,
+    )
+
+
+def test_the_layout_of_single_iterations_with_time_stamps():
+    half = "  4051.6  265.02  463.78       0   4040.1   4060.2   4059.9     0.12"
+    text = (
+        "#       size         count      type   redop    root     time   algbw   busbw  #wrong    i_min    i_max    i_p99    i_cv%"
+        "     time   algbw   busbw  #wrong    i_min    i_max    i_p99    i_cv%           timestamp\n"
+        f"  1073741824     268435456     float     sum      -1 {half} {half}  2026-01-14 03:04:07\n"
+    )
+    fields = result(text).fields
+    assert (fields["plateau_busbw"], fields["wrong"]) == (463.78, 0)
+
+
+def test_results_that_nothing_was_compared_with():
+    unchecked = RUN.replace("    0 ", "  N/A ").replace("# Out of bounds values : 0 OK\n", "")
+    assert result(unchecked).fields["wrong"] is None
+    assert result(RUN.replace("    0 ", "1e+06 ").replace("# Out", "# out")).fields["wrong"] == 8e6
+
+
+def test_processes_that_each_test_themselves():
+    alone = "".join(
+        f"#  Rank  0 Group  0 Pid  {81234 + gpu} on    node-17 device  0 [0000:1b:00] NVIDIA H100\n"
+        for gpu in range(8)
+    )
+    text = RUN.split("#\n")[0] * 3 + "#\n" + alone + HEADING + row(GIB, 0.001)
+    (event,) = read(nccl_tests, text)
+    assert (event.fields["ranks"], event.fields["alone"]) == (1, 8)
 
 
 def test_windows_ends():

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from diagnose.facts.baseline.gpu_names import same_model
-from diagnose.facts.baseline.known import table
+from diagnose.facts.baseline.known import BENCHES, table
 from diagnose.facts.case import Case
 from diagnose.model.baseline import Baseline, Expectation
 
@@ -34,7 +34,8 @@ def shape_of(case: Case) -> Shape:
 
 
 def _models(case: Case) -> Iterator[str]:
-    for name, field in (("nvidia_smi.gpu", "name"), ("nccl_tests.result", "gpu_model")):
+    named = ("nvidia_smi.gpu", "name"), *((name, "gpu_model") for name in BENCHES)
+    for name, field in named:
         for event in case.named(name):
             if isinstance(model := event.fields.get(field), str):
                 yield model

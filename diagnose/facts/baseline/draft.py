@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from statistics import median_low
 
 from diagnose.facts.baseline.comparable import Shape, shape_of
-from diagnose.facts.baseline.known import table
+from diagnose.facts.baseline.known import BENCHES, table
 from diagnose.facts.baseline.measure import bandwidth, level
 from diagnose.facts.case import Case
 from diagnose.model.baseline import Baseline, Expectation
@@ -65,7 +65,7 @@ def _benches(case: Case) -> Iterator[Expectation]:
     """Yield one row for all tests of one kind: the middle one of them."""
     known = table()
     alike: dict[tuple[str, int, int, str | None], list[Event]] = defaultdict(list)
-    for event in case.named("nccl_tests.result"):
+    for event in (event for name in BENCHES for event in case.named(name)):
         fields = event.fields
         bench, ranks, nodes = (fields.get(name) for name in ("collective", "ranks", "nodes"))
         if bench in known["benchmarks"] and isinstance(ranks, int) and isinstance(nodes, int):

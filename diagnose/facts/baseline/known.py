@@ -9,6 +9,9 @@ from diagnose.model.baseline import Expectation, Kind
 EVENTS = ("baseline.row",)
 """The event of a row that was measured."""
 
+BENCHES = ("nccl_tests.result", "bench.collective")
+"""Events of tests of collectives."""
+
 EFFICIENCY = "scaling_efficiency"
 
 NODE = 8

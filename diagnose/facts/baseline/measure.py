@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from diagnose.facts.baseline.comparable import other_gpus, other_work, shape_of
 from diagnose.facts.baseline.gpu_names import same_model
-from diagnose.facts.baseline.known import EFFICIENCY, table
+from diagnose.facts.baseline.known import BENCHES, EFFICIENCY, table
 from diagnose.facts.case import Case
 from diagnose.facts.series import evaluate
 from diagnose.model.baseline import Baseline, Expectation
@@ -127,7 +127,7 @@ def bandwidth(event: Event, size: int | None) -> float | None:
     """Return the bus bandwidth of a test at a message size, in GB/s; None if it lacks that size.
 
     Args:
-        event: ``nccl_tests.result``.
+        event: A test of a collective.
         size: Bytes; None means the plateau of large messages.
     """
     if size is not None:
@@ -144,11 +144,12 @@ def _bench(test: Expectation, case: Case) -> Measured | Unknown:
     """Return the worst of the tests that are like an expectation."""
     found = [
         event
-        for event in case.named("nccl_tests.result")
+        for name in BENCHES
+        for event in case.named(name)
         if event.fields.get("collective") == test.bench and event.fields.get("rows")
     ]
     if not found:
-        return Unknown(f"the logs hold no {test.bench} of nccl-tests", True)
+        return Unknown(f"the logs hold no test of {test.bench}", True)
     alike = [event for event in found if _alike(test, event, case)]
     if not alike:
         ran = ", ".join(sorted({_ran(event) for event in found}))

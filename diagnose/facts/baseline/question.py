@@ -1,9 +1,6 @@
 """Which expectations are doubtful: more than any machine of the kind is known to give."""
 
-from collections.abc import Sequence
-from typing import Any
-
-from diagnose.facts.baseline.gpu_names import same_model
+from diagnose.facts.bandwidth.known import nodes_of
 from diagnose.facts.baseline.known import kind_of, table
 from diagnose.model.baseline import Expectation
 
@@ -41,28 +38,28 @@ def _of_a_node(
 ) -> tuple[str | None, bool]:
     known = table()
     named = [test.gpu] if test.gpu is not None else sorted(models)
-    machines: Sequence[dict[str, Any]] = known["nodes_of_eight"]
-    listed = [one for one in machines if any(same_model(one["gpu"], name) for name in named)]
+    machines = nodes_of(EIGHT)
+    listed = [one for one in machines if any(one.is_of(name) for name in named)]
     reach = known["doubtful"]
-    within = [one for one in machines if one["best"] * reach >= expected]
+    within = [one for one in machines if one.best * reach >= expected]
     texts = known["questions"]
     if named and not listed:
         return None, False
     if listed and any(one in within for one in listed):
         return None, False
     if listed:
-        best = max(listed, key=lambda one: float(one["best"]))
-        limit = f"{best['best'] / test.scale:g} {test.unit}"
-        doubt = str(texts["known"]).format(gpus=EIGHT, gpu=best["gpu"], limit=limit)
+        best = max(listed, key=lambda one: one.best)
+        limit = f"{best.best / test.scale:g} {test.unit}"
+        doubt = str(texts["known"]).format(gpus=EIGHT, gpu=best.gpu, limit=limit)
     elif len(within) > 1:
         return None, False
     else:
         text = texts["unknown"] if within else texts["nobody"]
-        doubt = str(text).format(reachable=", ".join(one["gpu"] for one in within))
+        doubt = str(text).format(reachable=", ".join(one.gpu for one in within))
     well = [
-        one["gpu"]
+        one.gpu
         for one in listed or machines
-        if measured is not None and known["ok"] * one["ring"] <= measured <= reach * one["best"]
+        if measured is not None and known["ok"] * one.ring <= measured <= reach * one.best
     ]
     if well and measured is not None:
         shown = f"{measured / test.scale:.4g} {test.unit}"

@@ -14,6 +14,7 @@ NAMED_BY = {
     "nvidia_smi.gpu": "name",
     "nvidia_smi.query": "name",
     "nccl_tests.result": "gpu_model",
+    "bench.collective": "gpu_model",
     "job.gpu_model": "value",
 }
 """Events that print the name of a GPU, and in which field."""

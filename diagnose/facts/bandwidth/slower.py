@@ -1,6 +1,7 @@
 """Bandwidth tests beside each other.
 
-``nccl_tests.slower`` is a test far below the same test on other hosts or pairs of hosts.
+``nccl_tests.slower`` is a test far below the same test on other hosts or groups of hosts. Tests of
+two hosts make a table, which says more of them (``pairs``).
 """
 
 from collections import defaultdict
@@ -15,6 +16,9 @@ EVENTS = ("nccl_tests.slower",)
 FEWEST_PEERS = 3
 """Others that a test must differ from."""
 
+PAIR = 2
+"""Hosts of a test that belongs to a table of pairs."""
+
 LOW = 0.8
 """Share of the others' bandwidth under which a test failed."""
 
@@ -27,7 +31,7 @@ def derive(results: Sequence[Event]) -> Iterator[Event]:
     comparable: dict[tuple[Value, ...], list[tuple[float, Event]]] = defaultdict(list)
     for event in results:
         plateau = event.number("plateau_busbw")
-        if plateau:
+        if plateau and event.fields.get("nodes") != PAIR:
             same = ("collective", "ranks", "nodes", "gpu_model", "plateau_size")
             comparable[tuple(event.fields.get(name) for name in same)].append((plateau, event))
     for tests in comparable.values():
