@@ -14,8 +14,10 @@ from diagnose.engine.load import RuleSet, collect_rules, rule_parsers
 from diagnose.engine.match import match_rules
 from diagnose.engine.overlay import suppression
 from diagnose.engine.read_baseline import read_baseline
+from diagnose.engine.read_topology import read_topology
 from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, RuleErrors, UsageError
+from diagnose.facts import topology as inventory
 from diagnose.facts.baseline.draft import draft
 from diagnose.facts.baseline.judge import hold_against
 from diagnose.facts.case import Case, build
@@ -28,6 +30,7 @@ from diagnose.model.baseline import Baseline, BaselineTable
 from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
+from diagnose.model.topology import Topology
 from diagnose.parsers import parsers
 from diagnose.parsers.base import FolderParser
 from diagnose.parsers.pool import Progress, read_all
@@ -77,6 +80,19 @@ class Knowledge:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Expected:
+    """What a team says of its machines.
+
+    Args:
+        baseline: What a run should give.
+        topology: The inventory of hosts, adapters and switches.
+    """
+
+    baseline: Baseline | None = None
+    topology: Topology | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Limits:
     """Which part of the logs counts.
 
@@ -122,6 +138,7 @@ def run(
     since: str | None = None,
     until: str | None = None,
     baseline: str | PathLike[str] | None = None,
+    topology: str | PathLike[str] | None = None,
     lang: str = "en",
     progress: Progress | None = None,
 ) -> Report:
@@ -135,18 +152,19 @@ def run(
         since: Leave out records with an earlier stamp.
         until: Leave out records with a later stamp.
         baseline: File with what is expected of the run.
+        topology: File with the inventory of hosts, adapters and switches.
         lang: Language of playbook texts, ``en`` or ``zh``.
         progress: Told the bytes read and the bytes in all, now and then.
 
     Raises:
         NoInputError: Nothing could be read; ``report`` holds the report that says why.
-        RuleErrors: A rule, overlay, playbook or baseline is wrong.
+        RuleErrors: A rule, overlay, playbook, baseline or topology is wrong.
         UsageError: ``since`` or ``until`` is not a time.
     """
     if isinstance(paths, str | PathLike):
         paths = [paths]
     limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
-    expected = None if baseline is None else read_baseline(Path(baseline))
+    expected = _expected(baseline, topology)
     knowledge = load_knowledge(rules, playbooks)
     reading, nothing = _read(paths, knowledge, jobs, progress)
     return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
@@ -187,6 +205,7 @@ def run_text(
     since: str | None = None,
     until: str | None = None,
     baseline: str | PathLike[str] | None = None,
+    topology: str | PathLike[str] | None = None,
     lang: str = "en",
 ) -> Report:
     """Diagnose a pasted snippet; headings such as ``==> rank0.log <==`` split it into sources.
@@ -198,6 +217,7 @@ def run_text(
         since: As for ``run``.
         until: As for ``run``.
         baseline: As for ``run``.
+        topology: As for ``run``.
         lang: As for ``run``.
 
     Raises:
@@ -206,10 +226,26 @@ def run_text(
         UsageError: As for ``run``.
     """
     limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
-    expected = None if baseline is None else read_baseline(Path(baseline))
+    expected = _expected(baseline, topology)
     data = text.encode() if isinstance(text, str) else text
     knowledge = load_knowledge(rules, playbooks)
-    return run_sources(split(data), knowledge, limits=limits, baseline=expected, lang=lang)
+    return run_sources(
+        split(data),
+        knowledge,
+        limits=limits,
+        baseline=expected.baseline,
+        topology=expected.topology,
+        lang=lang,
+    )
+
+
+def _expected(
+    baseline: str | PathLike[str] | None, topology: str | PathLike[str] | None
+) -> Expected:
+    return Expected(
+        baseline=None if baseline is None else read_baseline(Path(baseline)),
+        topology=None if topology is None else read_topology(Path(topology)),
+    )
 
 
 def new_baseline(
@@ -265,6 +301,7 @@ def run_sources(
     *,
     limits: Limits = Limits(),
     baseline: Baseline | None = None,
+    topology: Topology | None = None,
     lang: str = "en",
 ) -> Report:
     """Diagnose sources held in memory.
@@ -274,6 +311,7 @@ def run_sources(
         knowledge: What to ask.
         limits: Which part of the logs counts.
         baseline: What is expected of the run.
+        topology: The inventory.
         lang: Language of playbook texts.
 
     Raises:
@@ -286,7 +324,8 @@ def run_sources(
         jobs=1,
     )
     nothing = not any(source.bytes for source in reading.sources)
-    return _report(reading, knowledge, limits, lang, baseline, nothing_read=nothing)
+    expected = Expected(baseline=baseline, topology=topology)
+    return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
 
 
 def _report(
@@ -294,13 +333,15 @@ def _report(
     knowledge: Knowledge,
     limits: Limits,
     lang: str,
-    baseline: Baseline | None,
+    expected: Expected,
     *,
     nothing_read: bool,
 ) -> Report:
     _apply(limits, reading)
-    case = build(reading)
-    compared = None if baseline is None else hold_against(baseline, case)
+    case = build(reading, expected.topology)
+    if expected.topology is not None:
+        case.add(list(inventory.derive(expected.topology, case)))
+    compared = None if expected.baseline is None else hold_against(expected.baseline, case)
     return _concluded(reading, case, knowledge, lang, compared, nothing_read=nothing_read)
 
 

@@ -1,0 +1,217 @@
+"""What the logs show of things that the inventory states, each beside what it states.
+
+==================== ==============================================================================
+``gpus``             GPUs that nvidia-smi lists
+``gpu-model``        their name
+``device``           an adapter for compute traffic; None where tools or NCCL do not list it
+``role``             the role of an adapter that NCCL uses; ``compute`` is expected
+``rate``             Gb/s of an active port
+``link-layer``       InfiniBand or Ethernet
+``mtu``              bytes of an RDMA packet on an active port
+``leaf``             the switch that a port says is at its other end
+``address``          the address that NCCL's bootstrap uses, where the inventory lists the interface
+``owner``            the host that the inventory says has the address of NCCL's bootstrap
+``subnet``           the rail whose subnet holds the address of an adapter
+``gid-index``        ``NCCL_IB_GID_INDEX`` on hosts with RoCE
+``traffic-class``    ``NCCL_IB_TC``
+==================== ==============================================================================
+
+A rate is only that of an active port: one that is down prints a stale value, and old kernels print
+``10 Gb/sec (4X)`` without a speed word for fast links. NCCL lists what ``NCCL_IB_HCA`` leaves, so
+its list shows no missing adapter where that variable is set.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from diagnose.facts.baseline.gpu_names import same_model
+from diagnose.facts.case import Case
+from diagnose.facts.topology.ports import COMPUTE, Ports
+from diagnose.model.event import Event, Value
+from diagnose.model.topology import Nic, port_key
+from diagnose.parsers.convert import address
+
+LAYERS = {"IB": "InfiniBand", "RoCE": "Ethernet"}
+"""What NCCL calls link layers."""
+
+HCA_FILTER = "NCCL_IB_HCA"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One thing that the inventory states and the logs show.
+
+    Args:
+        event: Where the logs show it; its host is in the inventory.
+        what: Kind of thing.
+        expected: What the inventory states.
+        found: What the logs show.
+        agrees: Whether that is the same.
+        nic: The adapter, if it is about one.
+    """
+
+    event: Event
+    what: str
+    expected: Value
+    found: Value
+    agrees: bool
+    nic: Nic | None = None
+
+
+def observe(ports: Ports, case: Case) -> Iterator[Observation]:
+    """Yield all observations of a run."""
+    yield from _gpus(ports, case)
+    for event in case.named("ib.port"):
+        yield from _port(ports, event)
+    yield from _devices(ports, case)
+    yield from _neighbours(ports, case)
+    yield from _addresses(ports, case)
+    yield from _settings(ports, case)
+
+
+def _gpus(ports: Ports, case: Case) -> Iterator[Observation]:
+    for event in case.named("nvidia_smi.gpu"):
+        host = ports.host(event.host)
+        if host is None:
+            continue
+        listed, model = event.number("listed"), event.fields.get("name")
+        if host.kind.gpus is not None and listed is not None:
+            expected = host.kind.gpus
+            yield Observation(event, "gpus", expected, int(listed), listed == expected)
+        if host.kind.gpu is not None and isinstance(model, str):
+            agrees = same_model(host.kind.gpu, model)
+            yield Observation(event, "gpu-model", host.kind.gpu, model, agrees)
+
+
+def _port(ports: Ports, event: Event) -> Iterator[Observation]:
+    nic = ports.nic(event)
+    if nic is None:
+        return
+    layer = event.fields.get("link_layer")
+    if nic.link_layer is not None and isinstance(layer, str):
+        agrees = layer == nic.link_layer
+        yield Observation(event, "link-layer", nic.link_layer, layer, agrees, nic)
+    if event.fields.get("state") != "ACTIVE":
+        return
+    rate = event.number("rate_gbps")
+    unsaid = event.fields.get("tool") == "ibstatus" and event.fields.get("speed") is None
+    if nic.rate is not None and rate and not unsaid:
+        yield Observation(event, "rate", nic.rate, rate, rate >= nic.rate, nic)
+    mtu, expected = event.number("active_mtu"), ports.topology.routing.mtu
+    if nic.role == COMPUTE and mtu is not None and expected is not None:
+        yield Observation(event, "mtu", expected, int(mtu), mtu == expected, nic)
+
+
+def _devices(ports: Ports, case: Case) -> Iterator[Observation]:
+    """Yield the adapters of each host that one list of them should hold."""
+    filtered = {event.host for event in case.named("nccl.env") if _is_filter(event)}
+    for event in case.named("nccl.ib.devices"):
+        host, hcas = ports.host(event.host), _texts(event.fields.get("hcas"))
+        if host is None or event.fields.get("net") != "IB":
+            continue
+        whole = not filtered & {event.host, None}
+        yield from _listed(event, host.kind.nics, hcas, whole=whole)
+        for nic in (one for name in hcas if (one := host.kind.nic(name)) is not None):
+            yield Observation(event, "role", COMPUTE, nic.role, nic.role == COMPUTE, nic)
+        for said in _texts(event.fields.get("devices")):
+            one, layer = host.kind.nic(said.partition(":")[0]), LAYERS.get(said.rpartition("/")[2])
+            if one is not None and one.link_layer is not None and layer is not None:
+                agrees = layer == one.link_layer
+                yield Observation(event, "link-layer", one.link_layer, layer, agrees, one)
+    lists: dict[tuple[str, str, Value], list[Event]] = defaultdict(list)
+    for event in case.named("ib.port"):
+        if event.host is not None:
+            lists[event.host, event.file, event.fields.get("tool")].append(event)
+    for (name, _, _), events in lists.items():
+        host = ports.host(name)
+        if host is not None and len(events) > 1:  # one port is a question about that port
+            hcas = [str(event.fields.get("device")) for event in events]
+            yield from _listed(events[0], host.kind.nics, hcas, whole=True)
+
+
+def _listed(
+    event: Event, nics: Sequence[Nic], hcas: Sequence[str], *, whole: bool
+) -> Iterator[Observation]:
+    """Yield which adapters for compute traffic a list has.
+
+    A list that names none of them is one of something else.
+
+    Args:
+        event: The list.
+        nics: Of the host.
+        hcas: Devices in the list.
+        whole: What it lacks is missing.
+    """
+    compute = [nic for nic in nics if nic.role == COMPUTE]
+    if not any(nic.device in hcas for nic in compute):
+        return
+    for nic in compute:
+        there = nic.device in hcas
+        if there or whole:
+            found = nic.device if there else None
+            yield Observation(event, "device", nic.device, found, there, nic)
+
+
+def _neighbours(ports: Ports, case: Case) -> Iterator[Observation]:
+    """Yield the switches that ports say are at their other ends, whichever tool says so."""
+    for event in case.events:
+        switch = event.fields.get("switch")
+        if not isinstance(switch, str) or not switch:
+            continue
+        host, nic = ports.host(event.host), ports.nic(event)
+        leaf = host.leaf(nic) if host and nic else None
+        if leaf is not None:
+            yield Observation(event, "leaf", leaf, switch, switch == leaf, nic)
+
+
+def _addresses(ports: Ports, case: Case) -> Iterator[Observation]:
+    for event in case.named("nccl.bootstrap_interface"):
+        host, found = ports.host(event.host), event.fields.get("address")
+        if host is None or not isinstance(found, str):
+            continue
+        key = port_key(address(found)) or ""
+        owner = ports.topology.ports.get(key)
+        if owner is not None:
+            yield Observation(event, "owner", host.name, owner[0], owner[0] == host.name)
+        listed = host.addresses.get(str(event.fields.get("interface")))
+        if listed is not None and (owner is None or owner[0] == host.name):
+            yield Observation(event, "address", listed, key, listed == key)
+    for name in ("nccl.ib.completion_error", "nccl.ib.modify_qp_failed"):
+        for event in case.named(name):
+            yield from _subnet(ports, event)
+
+
+def _subnet(ports: Ports, event: Event) -> Iterator[Observation]:
+    nic, gid = ports.nic(event), event.fields.get("local_gid")
+    key = port_key(gid) if isinstance(gid, str) else None
+    subnets = ports.topology.routing.subnets
+    if nic is None or nic.rail not in subnets or key is None or "." not in key:
+        return
+    at = ip_address(key)
+    found = next((rail for rail, subnet in subnets.items() if at in subnet), None)
+    yield Observation(event, "subnet", nic.rail, found, found == nic.rail, nic)
+
+
+def _settings(ports: Ports, case: Case) -> Iterator[Observation]:
+    routing = ports.topology.routing
+    wanted = {
+        "NCCL_IB_GID_INDEX": ("gid-index", routing.gid_index),
+        "NCCL_IB_TC": ("traffic-class", routing.traffic_class),
+    }
+    for event in case.named("nccl.env"):
+        what, expected = wanted.get(str(event.fields.get("name")), ("", None))
+        host, value = ports.host(event.host), str(event.fields.get("value"))
+        if expected is None or host is None or not value.isdecimal():
+            continue
+        if any(nic.link_layer == "Ethernet" for nic in host.kind.nics if nic.role == COMPUTE):
+            yield Observation(event, what, expected, int(value), int(value) == expected)
+
+
+def _is_filter(event: Event) -> bool:
+    return event.fields.get("name") == HCA_FILTER
+
+
+def _texts(values: Value) -> list[str]:
+    return [str(value) for value in values] if isinstance(values, list) else []
