@@ -17,11 +17,11 @@ from diagnose.engine.read_baseline import read_baseline
 from diagnose.engine.read_topology import read_topology
 from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, RuleErrors, UsageError
-from diagnose.facts import topology as inventory
 from diagnose.facts.baseline.draft import draft
 from diagnose.facts.baseline.judge import hold_against
 from diagnose.facts.case import Case, build
 from diagnose.facts.clock import Clocks
+from diagnose.facts.topology.judge import hold_against as hold_against_inventory
 from diagnose.ingest.discover import Folder, discover
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
@@ -340,7 +340,7 @@ def _report(
     _apply(limits, reading)
     case = build(reading, expected.topology)
     if expected.topology is not None:
-        case.add(list(inventory.derive(expected.topology, case)))
+        hold_against_inventory(expected.topology, case)
     compared = None if expected.baseline is None else hold_against(expected.baseline, case)
     return _concluded(reading, case, knowledge, lang, compared, nothing_read=nothing_read)
 

@@ -16,6 +16,7 @@ from diagnose.engine.reader import Path, Reader
 from diagnose.engine.schema import Key
 from diagnose.errors import Problem, RuleErrors
 from diagnose.model.topology import (
+    MEMBER,
     Host,
     HostClass,
     Layer,
@@ -49,7 +50,6 @@ NIC_KEYS: Mapping[str, Key] = {
     "pci": Key("pattern or list", "not stated", "PCI address of each"),
     "netdev": Key("pattern or list", "not stated", "network interface of each"),
     "gpu": Key("pattern or list", "not stated", "index of the GPU that each serves"),
-    "numa": Key("pattern or list", "not stated", "NUMA node of each"),
 }
 PARTITION_KEYS: Mapping[str, Key] = {
     "name": Key("text", "required", "how the partition is called"),
@@ -70,8 +70,6 @@ SIZE_LIMIT = 16 << 20
 
 MOST_CLASS = 0xFF
 MOST_PKEY = 0xFFFF
-MEMBER = 0x7FFF
-"""Bits of a partition key without that of full membership."""
 
 
 def read_topology(path: FilePath) -> Topology:
@@ -177,12 +175,11 @@ class _Reading:
         devices = self.patterns.names(values.get("device"), (*path, "device"))
         each: dict[str, Sequence[Any]] = {
             key: self.patterns.spread(values.get(key), len(devices), (*path, key))
-            for key in ("rail", "pci", "netdev", "gpu", "numa")
+            for key in ("rail", "pci", "netdev", "gpu")
         }
         self.patterns.known(each["rail"], self.rails, (*path, "rail"), "rail")
         each["pci"] = [self._pci(one, (*path, "pci")) for one in each["pci"]]
-        for key in ("gpu", "numa"):
-            each[key] = [self._index(one, (*path, key)) for one in each[key]]
+        each["gpu"] = [self._index(one, (*path, "gpu")) for one in each["gpu"]]
         role = reader.choice(values.get("role", "compute"), (*path, "role"), get_args(Role))
         layer = None
         if "link_layer" in values:

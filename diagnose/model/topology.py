@@ -9,6 +9,9 @@ Role = Literal["compute", "storage", "management"]
 Layer = Literal["InfiniBand", "Ethernet"]
 Reach = Literal["full", "rail-only"]
 
+MEMBER = 0x7FFF
+"""Bits of a partition key without that of full membership."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nic:
@@ -23,7 +26,6 @@ class Nic:
         pci: PCI address, as ``0000:5d:00.0``.
         netdev: Network interface of the same port.
         gpu: Index of the GPU that it serves.
-        numa: NUMA node that it is attached to.
     """
 
     device: str
@@ -34,7 +36,6 @@ class Nic:
     pci: str | None = None
     netdev: str | None = None
     gpu: int | None = None
-    numa: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,10 @@
 
 ``topology.differs``
     One for each host and kind of thing (``what``, see ``observations``): ``expected`` and ``found``
-    of the first difference, with its ``role`` and ``leaf``; ``devices`` and ``rails`` of all;
-    ``differ`` (hosts that differ in it), ``seen`` (hosts of which the logs show it) and ``share`` of
-    these. Where most hosts differ, the inventory is out of date, not the hosts.
+    of the first difference, with its ``role`` and ``leaf``; ``devices``, ``rails`` and ``gpus``
+    (indexes of the GPUs that the adapters serve) of all;
+    ``differ`` (hosts that differ in it), ``seen`` (hosts whose logs show it), ``share`` of these.
+    Where most hosts differ, the inventory is out of date, not the hosts.
 ``topology.host_unlisted``
     Hosts that the inventory lacks, at the first of them: ``hosts``, and ``seen`` of the job.
 ``topology.partitions_apart``
@@ -62,6 +63,7 @@ def _difference(ports: Ports, found: list[Observation], counts: dict[str, Value]
         "found": first.found,
         "devices": [nic.device for nic in nics],
         "rails": [nic.rail for nic in nics if nic.rail is not None],
+        "gpus": [nic.gpu for nic in nics if nic.gpu is not None],
         "role": first.nic.role if first.nic else None,
         "leaf": host.leaf(first.nic) if host and first.nic else None,
         **counts,

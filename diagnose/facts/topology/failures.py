@@ -25,6 +25,7 @@ from diagnose.facts.endpoints import kind_of
 from diagnose.facts.topology.observations import Observation
 from diagnose.facts.topology.ports import COMPUTE, Port, Ports
 from diagnose.model.event import Event, Nature
+from diagnose.model.hostlist import expand
 
 Item = frozenset[Port]
 
@@ -137,9 +138,18 @@ def _slow(ports: Ports, case: Case, observations: Iterable[Observation]) -> Iter
 def _hosts(ports: Ports, case: Case) -> Iterator[Failing]:
     for name in LOST:
         for event in case.named(name):
-            if event.host and ports.host(event.host):
-                yield Failing(frozenset((Port(event.host, None),)), event)
+            for host in _hosts_in(event.host):
+                if ports.host(host):
+                    yield Failing(frozenset((Port(host, None),)), event)
     for event in case.named("nccl.connect_failed"):
         peer = _host(ports, case, event.fields.get("peer"))
         if kind_of(event) == "connect" and event.host and ports.host(event.host) and peer:
             yield Failing(frozenset((Port(event.host, None), Port(peer, None))), event)
+
+
+def _hosts_in(text: str | None) -> list[str]:
+    """Return the hosts that Slurm names at once: ``node-[02-04]``."""
+    try:
+        return expand(text) if text else []
+    except ValueError:
+        return []

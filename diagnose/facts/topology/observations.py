@@ -12,6 +12,8 @@
 ``address``          the address that NCCL's bootstrap uses, where the inventory lists the interface
 ``owner``            the host that the inventory says has the address of NCCL's bootstrap
 ``subnet``           the rail whose subnet holds the address of an adapter
+``far-rail``         the rail at the far end of a failed connection, where no rail reaches another
+``pkey``             the partition keys of a port, of which one is that of a partition of its host
 ``gid-index``        ``NCCL_IB_GID_INDEX`` on hosts with RoCE
 ``traffic-class``    ``NCCL_IB_TC``
 ==================== ==============================================================================
@@ -30,7 +32,7 @@ from diagnose.facts.baseline.gpu_names import same_model
 from diagnose.facts.case import Case
 from diagnose.facts.topology.ports import COMPUTE, Ports
 from diagnose.model.event import Event, Value
-from diagnose.model.topology import Nic, port_key
+from diagnose.model.topology import MEMBER, Nic, port_key
 from diagnose.parsers.convert import address
 
 LAYERS = {"IB": "InfiniBand", "RoCE": "Ethernet"}
@@ -67,6 +69,7 @@ def observe(ports: Ports, case: Case) -> Iterator[Observation]:
         yield from _port(ports, event)
     yield from _devices(ports, case)
     yield from _neighbours(ports, case)
+    yield from _partitions(ports, case)
     yield from _addresses(ports, case)
     yield from _settings(ports, case)
 
@@ -166,6 +169,17 @@ def _neighbours(ports: Ports, case: Case) -> Iterator[Observation]:
             yield Observation(event, "leaf", leaf, switch, switch == leaf, nic)
 
 
+def _partitions(ports: Ports, case: Case) -> Iterator[Observation]:
+    for event in case.named("ib.pkeys"):
+        nic, keys = ports.nic(event), _texts(event.fields.get("keys"))
+        listed = [one for one in ports.topology.partitions if event.host in one.hosts]
+        if nic is None or nic.role != COMPUTE or not listed or not keys:
+            continue
+        has = {int(key, 16) & MEMBER for key in keys}
+        agrees = any(one.pkey in has for one in listed)
+        yield Observation(event, "pkey", f"{listed[0].pkey:#06x}", ", ".join(keys), agrees, nic)
+
+
 def _addresses(ports: Ports, case: Case) -> Iterator[Observation]:
     for event in case.named("nccl.bootstrap_interface"):
         host, found = ports.host(event.host), event.fields.get("address")
@@ -181,6 +195,15 @@ def _addresses(ports: Ports, case: Case) -> Iterator[Observation]:
     for name in ("nccl.ib.completion_error", "nccl.ib.modify_qp_failed"):
         for event in case.named(name):
             yield from _subnet(ports, event)
+            yield from _far_rail(ports, event)
+
+
+def _far_rail(ports: Ports, event: Event) -> Iterator[Observation]:
+    nic, gid = ports.nic(event), event.fields.get("remote_gid")
+    far = ports.behind(gid) if isinstance(gid, str) else None
+    if ports.topology.routing.reach == "rail-only" and nic is not None and far is not None:
+        rail = ports.parts(far).get("rail")
+        yield Observation(event, "far-rail", nic.rail, rail, rail == nic.rail, nic)
 
 
 def _subnet(ports: Ports, event: Event) -> Iterator[Observation]:

@@ -8,6 +8,9 @@ from diagnose.model.topology import Host, Nic, Topology
 
 COMPUTE = "compute"
 
+NAMED = ("device", "interface", "netdev", "pci")
+"""Fields that may name an adapter."""
+
 
 class Port(NamedTuple):
     """One port: the host, and the RDMA device; without one, the host as a whole."""
@@ -36,7 +39,7 @@ class Ports:
         host = self.host(event.host)
         if host is None:
             return None
-        names = (event.nic, event.fields.get("device"), event.fields.get("pci"))
+        names = (event.nic, *(event.fields.get(field) for field in NAMED))
         found = (host.kind.nic(name) for name in names if isinstance(name, str))
         return next((nic for nic in found if nic is not None), None)
 

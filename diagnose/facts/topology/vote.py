@@ -1,8 +1,9 @@
 """Which part of the network most of what fails has in common: a vote over failing items.
 
 ``topology.failing``
-    One for each item, at its first record: ``kind`` as in ``failures``, ``hosts`` and ``devices`` of
-    its ends, and lists of the parts they are in: ``leaf``, ``rail``, ``rack``, ``power``, ``location``.
+    One for each item, at its first record: ``kind`` as in ``failures``, ``ends`` (2 of a
+    connection), and what it touches: ``leaf``, ``rail``, ``rack``, ``power``, ``location``. Of two
+    of a kind that is the one in more items.
 ``topology.vote``
     One for each kind of failure and kind of part, at the first item of the part in most items:
 
@@ -21,7 +22,7 @@ Two parts in equally many items give no vote: the logs do not say which.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from diagnose.facts.topology.failures import Failing
@@ -32,7 +33,7 @@ PARTS = ("leaf", "rail", "rack", "power", "location")
 
 
 def derive(ports: Ports, kind: str, failing: Sequence[Failing], well: set[Port]) -> Iterator[Event]:
-    """Yield the failing items and the votes on them.
+    """Yield the votes and the failing items.
 
     Args:
         ports: Of the inventory.
@@ -40,57 +41,61 @@ def derive(ports: Ports, kind: str, failing: Sequence[Failing], well: set[Port])
         failing: Items that fail.
         well: Ports that do not.
     """
-    for item, event in failing:
-        yield _derived(event, "topology.failing", {"kind": kind, **_ends(ports, item)})
     by_host = Counter(host for item, _ in failing for host in {port.host for port in item})
     host_share = round(max(by_host.values()) / len(failing), 3)
+    touched: list[dict[str, Value]] = [{"kind": kind, "ends": len(item)} for item, _ in failing]
     for part in PARTS:
-        members = [{ports.parts(port).get(part) for port in item} for item, _ in failing]
-        counts = Counter(name for names in members for name in names if name is not None)
-        ranked = [*counts.most_common(2), ("", 0)]
-        (name, most), (_, second) = ranked[0], ranked[1]
-        if not most or most == second:
+        names = [sorted(_names(ports, part, item)) for item, _ in failing]
+        counts = Counter(name for several in names for name in several)
+        for fields, several in zip(touched, names, strict=True):
+            fields[part] = max(several, key=lambda name: counts[name], default=None)
+        (name, most), (_, second) = [*counts.most_common(2), ("", 0), ("", 0)][:2]
+        if most == second:
             continue
-        touching = [one for one, names in zip(failing, members, strict=True) if name in names]
-        ill = {port for item, _ in touching for port in item if ports.parts(port).get(part) == name}
-        well_in = sum(ports.parts(port).get(part) == name for port in well)
-        fields: dict[str, Value] = {
+        vote: dict[str, Value] = {
             "kind": kind,
             "part": part,
             "name": name,
-            "rail": _only({ports.parts(port).get("rail") for port in ill}),
             "failing": most,
             "of": len(failing),
             "share": round(most / len(failing), 3),
             "next_share": round(second / len(failing), 3),
-            "well_in": well_in,
-            "well": len(well),
-            "ill_share": round(len(ill) / (len(ill) + well_in), 3),
-            "hosts": [*sorted({port.host for port in ill})],
-            "devices": [*sorted({port.device for port in ill if port.device is not None})],
+            **_inside(ports, part, name, failing, well),
             "host_share": host_share,
         }
-        yield _derived(touching[0].event, "topology.vote", fields)
+        first = next(
+            one.event for one, several in zip(failing, names, strict=True) if name in several
+        )
+        yield replace(_derived(first, "topology.vote", vote), host=None)
+    for (_, event), fields in zip(failing, touched, strict=True):
+        yield _derived(event, "topology.failing", fields)
 
 
-def _ends(ports: Ports, item: frozenset[Port]) -> dict[str, Value]:
-    ends = sorted(item, key=lambda port: (port.host, port.device or ""))
-    found: dict[str, Value] = {
-        "hosts": [port.host for port in ends],
-        "devices": [port.device for port in ends if port.device is not None],
+def _names(ports: Ports, part: str, item: Iterable[Port]) -> set[str]:
+    """Return the parts of one kind that ports are in."""
+    return {name for port in item if (name := ports.parts(port).get(part)) is not None}
+
+
+def _inside(
+    ports: Ports, part: str, name: str, failing: Sequence[Failing], well: set[Port]
+) -> dict[str, Value]:
+    """Return what is known of the ports in one part."""
+    ends = {port for item, _ in failing for port in item}
+    ill = {port for port in ends if ports.parts(port).get(part) == name}
+    well_in = sum(ports.parts(port).get(part) == name for port in well)
+    rails = {ports.parts(port).get("rail") for port in ill}
+    return {
+        "rail": rails.pop() if len(rails) == 1 else None,
+        "well_in": well_in,
+        "well": len(well),
+        "ill_share": round(len(ill) / (len(ill) + well_in), 3),
+        "hosts": [*sorted({port.host for port in ill})],
+        "devices": [*sorted({port.device for port in ill if port.device is not None})],
     }
-    for part in PARTS:
-        names = {name for port in ends if (name := ports.parts(port).get(part)) is not None}
-        found[part] = [*sorted(names)]
-    return found
-
-
-def _only(names: set[str | None]) -> str | None:
-    return names.pop() if len(names) == 1 else None
 
 
 def _derived(event: Event, name: str, fields: dict[str, Value]) -> Event:
     return replace(
-        event, name=name, nature=Nature.MEASUREMENT, fields=fields, fact=None, host=None, nic=None,
+        event, name=name, nature=Nature.MEASUREMENT, fields=fields, fact=None, nic=None,
         rank=None, local_rank=None, gpu=None, communicator=None,
     )  # fmt: skip
