@@ -21,6 +21,7 @@ from diagnose.facts.baseline.draft import draft
 from diagnose.facts.baseline.judge import hold_against
 from diagnose.facts.case import Case, build
 from diagnose.facts.clock import Clocks
+from diagnose.facts.topology.draft import draft as draft_topology
 from diagnose.facts.topology.judge import hold_against as hold_against_inventory
 from diagnose.ingest.discover import Folder, discover
 from diagnose.ingest.paste import split
@@ -36,7 +37,7 @@ from diagnose.parsers.base import FolderParser
 from diagnose.parsers.pool import Progress, read_all
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
-from diagnose.render import baseline_file
+from diagnose.render import baseline_file, topology_file
 from diagnose.version import VERSION
 
 Paths = Sequence[str | PathLike[str]]
@@ -293,6 +294,40 @@ def _no_measure(report: Report, case: Case) -> str | None:
     if case.named("job.several"):
         return "these are the logs of several jobs"
     return None
+
+
+def new_topology(
+    paths: Paths,
+    *,
+    file: str = "topology.yaml",
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> str:
+    """Return a draft of the topology file of the hosts that logs show.
+
+    Args:
+        paths: The logs.
+        file: What the topology will be called.
+        jobs: As for ``run``.
+        progress: As for ``run``.
+
+    Raises:
+        NoInputError: Nothing could be read.
+        UsageError: The logs name no hosts.
+    """
+    knowledge = load_knowledge()
+    reading, nothing_read = _read(paths, knowledge, jobs, progress)
+    case = build(reading)
+    if nothing_read:
+        _concluded(reading, case, knowledge, "en", None, nothing_read=True)
+    made = draft_topology(case, file)
+    if not made.hosts:
+        raise UsageError(
+            "these logs name no hosts; NCCL's lines (NCCL_DEBUG=INFO), ibstatus, iblinkinfo and "
+            "nvidia-smi in files named after their hosts do"
+        )
+    source = ", ".join(str(path) for path in paths)
+    return topology_file.render(made, source=source, version=VERSION)
 
 
 def run_sources(

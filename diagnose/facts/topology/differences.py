@@ -22,7 +22,7 @@ from diagnose.facts.topology.observations import Observation
 from diagnose.facts.topology.ports import Ports
 from diagnose.model.event import Event, Nature, Value
 
-WRITERS = ("nccl.", "ib.", "nvidia_smi.", "c10d.", "torchrun.")
+WRITERS = ("nccl.", "nccl_tests.", "ib.", "nvidia_smi.", "c10d.", "torchrun.")
 """Beginnings of the names of what a host of the job says itself."""
 
 
