@@ -235,11 +235,15 @@ class _Reading:
         return Routing(subnets=subnets, **found)
 
     def _pci(self, text: str | None, path: Path) -> str | None:
-        try:
-            return None if text is None else pci(text)
-        except ValueError:
-            self.reader.wrong(path, f"'{text}' is no PCI address; expected '0000:5d:00.0'")
+        if text is None:
             return None
+        try:
+            if ":" in text:
+                return pci(text)
+        except ValueError:
+            pass
+        self.reader.wrong(path, f"'{text}' is no PCI address; expected '0000:5d:00.0'")
+        return None
 
     def _index(self, text: str | None, path: Path) -> int | None:
         if text is None or text.isdecimal():

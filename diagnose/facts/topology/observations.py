@@ -24,7 +24,7 @@ its list shows no missing adapter where that variable is set.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
 
@@ -32,7 +32,7 @@ from diagnose.facts.baseline.gpu_names import same_model
 from diagnose.facts.case import Case
 from diagnose.facts.topology.ports import COMPUTE, Ports
 from diagnose.model.event import Event, Value
-from diagnose.model.topology import MEMBER, Nic, port_key
+from diagnose.model.topology import MEMBER, HostClass, Nic, port_key
 from diagnose.parsers.convert import address
 
 LAYERS = {"IB": "InfiniBand", "RoCE": "Ethernet"}
@@ -108,34 +108,42 @@ def _port(ports: Ports, event: Event) -> Iterator[Observation]:
 
 
 def _devices(ports: Ports, case: Case) -> Iterator[Observation]:
-    """Yield the adapters of each host that one list of them should hold."""
-    filtered = {event.host for event in case.named("nccl.env") if _is_filter(event)}
+    """Yield the adapters that tools and NCCL list, and those that they lack."""
+    used: dict[tuple[str, int], list[Event]] = defaultdict(list)
     for event in case.named("nccl.ib.devices"):
-        host, hcas = ports.host(event.host), _texts(event.fields.get("hcas"))
-        if host is None or event.fields.get("net") != "IB":
-            continue
-        whole = not filtered & {event.host, None}
-        yield from _listed(event, host.kind.nics, hcas, whole=whole)
-        for nic in (one for name in hcas if (one := host.kind.nic(name)) is not None):
-            yield Observation(event, "role", COMPUTE, nic.role, nic.role == COMPUTE, nic)
-        for said in _texts(event.fields.get("devices")):
-            one, layer = host.kind.nic(said.partition(":")[0]), LAYERS.get(said.rpartition("/")[2])
-            if one is not None and one.link_layer is not None and layer is not None:
-                agrees = layer == one.link_layer
-                yield Observation(event, "link-layer", one.link_layer, layer, agrees, one)
+        host = ports.host(event.host)
+        if host is not None and event.fields.get("net") == "IB":
+            used[host.name, event.attempt].append(event)
+            yield from _used(host.kind, event)
+    filtered = {event.host for event in case.named("nccl.env") if _is_filter(event)}
+    for (name, _), events in used.items():  # ranks of a host may each list their own adapters
+        hcas = {hca for event in events for hca in _texts(event.fields.get("hcas"))}
+        whole = not filtered & {name, None}
+        yield from _listed(events[0], ports.topology.hosts[name].kind, hcas, whole=whole)
     lists: dict[tuple[str, str, Value], list[Event]] = defaultdict(list)
     for event in case.named("ib.port"):
-        if event.host is not None:
-            lists[event.host, event.file, event.fields.get("tool")].append(event)
+        if ports.host(event.host) is not None:
+            lists[str(event.host), event.file, event.fields.get("tool")].append(event)
     for (name, _, _), events in lists.items():
-        host = ports.host(name)
-        if host is not None and len(events) > 1:  # one port is a question about that port
-            hcas = [str(event.fields.get("device")) for event in events]
-            yield from _listed(events[0], host.kind.nics, hcas, whole=True)
+        if len(events) > 1:  # one port is a question about that port
+            hcas = {str(event.fields.get("device")) for event in events}
+            yield from _listed(events[0], ports.topology.hosts[name].kind, hcas, whole=True)
+
+
+def _used(kind: HostClass, event: Event) -> Iterator[Observation]:
+    """Yield role and link layer of the adapters that NCCL uses."""
+    for said in _texts(event.fields.get("devices")):
+        nic, layer = kind.nic(said.partition(":")[0]), LAYERS.get(said.rpartition("/")[2])
+        if nic is None:
+            continue
+        yield Observation(event, "role", COMPUTE, nic.role, nic.role == COMPUTE, nic)
+        if nic.link_layer is not None and layer is not None:
+            agrees = layer == nic.link_layer
+            yield Observation(event, "link-layer", nic.link_layer, layer, agrees, nic)
 
 
 def _listed(
-    event: Event, nics: Sequence[Nic], hcas: Sequence[str], *, whole: bool
+    event: Event, kind: HostClass, hcas: Collection[str], *, whole: bool
 ) -> Iterator[Observation]:
     """Yield which adapters for compute traffic a list has.
 
@@ -143,11 +151,11 @@ def _listed(
 
     Args:
         event: The list.
-        nics: Of the host.
+        kind: How the host is built.
         hcas: Devices in the list.
         whole: What it lacks is missing.
     """
-    compute = [nic for nic in nics if nic.role == COMPUTE]
+    compute = [nic for nic in kind.nics if nic.role == COMPUTE]
     if not any(nic.device in hcas for nic in compute):
         return
     for nic in compute:
