@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Literal
 
@@ -38,7 +39,7 @@ class Nic:
     gpu: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class HostClass:
     """Hosts that are built alike.
 
@@ -56,9 +57,12 @@ class HostClass:
 
     def nic(self, name: str | None) -> Nic | None:
         """Return the adapter of a device, network interface or PCI address."""
-        if name is None:
-            return None
-        return next((one for one in self.nics if name in (one.device, one.netdev, one.pci)), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str | None, Nic]:
+        names = [(name, one) for one in self.nics for name in (one.pci, one.netdev, one.device)]
+        return {name: one for name, one in names if name is not None}
 
 
 NO_CLASS = HostClass(name="")

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from diagnose.facts.case import Case
 from diagnose.facts.endpoints import kind_of
-from diagnose.facts.topology.observations import Observation
+from diagnose.facts.topology.observations import Lists, Observation
 from diagnose.facts.topology.ports import COMPUTE, Port, Ports
 from diagnose.model.event import Event, Nature
 from diagnose.model.hostlist import expand
@@ -43,16 +43,17 @@ class Failing(NamedTuple):
 
 
 def groups(
-    ports: Ports, case: Case, observations: Iterable[Observation]
+    ports: Ports, case: Case, lists: Lists, observations: Iterable[Observation]
 ) -> Iterator[tuple[str, list[Failing], set[Port]]]:
     """Yield kind, what fails and what is well, for each attempt and kind that has failures.
 
     Args:
         ports: Of the inventory.
         case: The run.
+        lists: Of the adapters that NCCL uses.
         observations: What its logs show of the inventory.
     """
-    used = _used(ports, case)
+    used = _used(ports, lists)
     active = {
         port
         for event in case.named("ib.port")
@@ -73,14 +74,15 @@ def groups(
             yield kind, failing, well.difference(*items)
 
 
-def _used(ports: Ports, case: Case) -> set[Port]:
+def _used(ports: Ports, lists: Lists) -> set[Port]:
     """Return the ports that NCCL lists; it lists active ones."""
     found: set[Port] = set()
-    for event in case.named("nccl.ib.devices"):
-        host, hcas = ports.host(event.host), event.fields.get("hcas")
-        if host is not None and isinstance(hcas, list):
-            named = (host.kind.nic(str(hca)) for hca in hcas)
-            found |= {Port(host.name, nic.device) for nic in named if nic and nic.role == COMPUTE}
+    for (name, _), events in lists.items():
+        kind = ports.topology.hosts[name].kind
+        for event in events:
+            hcas = event.fields.get("hcas")
+            named = (kind.nic(str(hca)) for hca in hcas) if isinstance(hcas, list) else ()
+            found |= {Port(name, nic.device) for nic in named if nic and nic.role == COMPUTE}
     return found
 
 

@@ -2,7 +2,7 @@
 
 from diagnose.facts.case import Case
 from diagnose.facts.topology import differences, failures, vote
-from diagnose.facts.topology.observations import observe
+from diagnose.facts.topology.observations import nccl_lists, observe
 from diagnose.facts.topology.ports import Ports
 from diagnose.model.topology import Topology
 
@@ -15,8 +15,9 @@ def hold_against(topology: Topology, case: Case) -> None:
         case: The run, its hosts called as the inventory calls them.
     """
     ports = Ports(topology)
-    observations = list(observe(ports, case))
+    lists = nccl_lists(ports, case)
+    observations = list(observe(ports, case, lists))
     found = list(differences.derive(ports, case, observations))
-    for kind, failing, well in failures.groups(ports, case, observations):
+    for kind, failing, well in failures.groups(ports, case, lists, observations):
         found += vote.derive(ports, kind, failing, well)
     case.add(found)

@@ -24,7 +24,7 @@ its list shows no missing adapter where that variable is set.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 
@@ -39,6 +39,9 @@ LAYERS = {"IB": "InfiniBand", "RoCE": "Ethernet"}
 """What NCCL calls link layers."""
 
 HCA_FILTER = "NCCL_IB_HCA"
+
+Lists = Mapping[tuple[str, int], Sequence[Event]]
+"""Lists of the adapters that NCCL uses, by host and attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +65,18 @@ class Observation:
     nic: Nic | None = None
 
 
-def observe(ports: Ports, case: Case) -> Iterator[Observation]:
-    """Yield all observations of a run."""
+def observe(ports: Ports, case: Case, lists: Lists) -> Iterator[Observation]:
+    """Yield all observations of a run.
+
+    Args:
+        ports: Of the inventory.
+        case: The run.
+        lists: As of ``nccl_lists``.
+    """
     yield from _gpus(ports, case)
     for event in case.named("ib.port"):
         yield from _port(ports, event)
-    yield from _devices(ports, case)
+    yield from _devices(ports, case, lists)
     yield from _neighbours(ports, case)
     yield from _partitions(ports, case)
     yield from _addresses(ports, case)
@@ -107,45 +116,60 @@ def _port(ports: Ports, event: Event) -> Iterator[Observation]:
         yield Observation(event, "mtu", expected, int(mtu), mtu == expected, nic)
 
 
-def _devices(ports: Ports, case: Case) -> Iterator[Observation]:
-    """Yield the adapters that tools and NCCL list, and those that they lack."""
-    used: dict[tuple[str, int], list[Event]] = defaultdict(list)
+def nccl_lists(ports: Ports, case: Case) -> Lists:
+    """Return by host and attempt the different lists of adapters that its ranks print."""
+    found: dict[tuple[str, int], dict[str, Event]] = defaultdict(dict)
     for event in case.named("nccl.ib.devices"):
         host = ports.host(event.host)
         if host is not None and event.fields.get("net") == "IB":
-            used[host.name, event.attempt].append(event)
-            yield from _used(host.kind, event)
+            found[host.name, event.attempt].setdefault(str(event.fields.get("devices")), event)
+    return {key: list(events.values()) for key, events in found.items()}
+
+
+def _devices(ports: Ports, case: Case, lists: Lists) -> Iterator[Observation]:
+    """Yield the adapters that tools and NCCL list, and those that they lack."""
     filtered = {event.host for event in case.named("nccl.env") if _is_filter(event)}
-    for (name, _), events in used.items():  # ranks of a host may each list their own adapters
+    for (name, _), events in lists.items():
+        kind = ports.topology.hosts[name].kind
+        for event in events:
+            yield from _used(kind, event)
+        # Ranks of a host may each list their own adapters.
         hcas = {hca for event in events for hca in _texts(event.fields.get("hcas"))}
         whole = not filtered & {name, None}
-        yield from _listed(events[0], ports.topology.hosts[name].kind, hcas, whole=whole)
-    lists: dict[tuple[str, str, Value], list[Event]] = defaultdict(list)
+        yield from _listed(events[0], kind, hcas, whole=whole)
+    tools: dict[tuple[str, str, Value], list[Event]] = defaultdict(list)
     for event in case.named("ib.port"):
         if ports.host(event.host) is not None:
-            lists[str(event.host), event.file, event.fields.get("tool")].append(event)
-    for (name, _, _), events in lists.items():
+            tools[str(event.host), event.file, event.fields.get("tool")].append(event)
+    for (name, _, _), events in tools.items():
         if len(events) > 1:  # one port is a question about that port
             hcas = {str(event.fields.get("device")) for event in events}
             yield from _listed(events[0], ports.topology.hosts[name].kind, hcas, whole=True)
 
 
 def _used(kind: HostClass, event: Event) -> Iterator[Observation]:
-    """Yield role and link layer of the adapters that NCCL uses."""
+    """Yield role and link layer of the adapters that NCCL uses, once where they are as listed."""
+    agreed: dict[str, Observation] = {}
     for said in _texts(event.fields.get("devices")):
         nic, layer = kind.nic(said.partition(":")[0]), LAYERS.get(said.rpartition("/")[2])
         if nic is None:
             continue
-        yield Observation(event, "role", COMPUTE, nic.role, nic.role == COMPUTE, nic)
-        if nic.link_layer is not None and layer is not None:
-            agrees = layer == nic.link_layer
-            yield Observation(event, "link-layer", nic.link_layer, layer, agrees, nic)
+        pairs = (("role", COMPUTE, nic.role), ("link-layer", nic.link_layer, layer))
+        for what, expected, found in pairs:
+            if expected is None or found is None:
+                continue
+            one = Observation(event, what, expected, found, expected == found, nic)
+            if one.agrees:
+                agreed.setdefault(what, one)
+            else:
+                yield one
+    yield from agreed.values()
 
 
 def _listed(
     event: Event, kind: HostClass, hcas: Collection[str], *, whole: bool
 ) -> Iterator[Observation]:
-    """Yield which adapters for compute traffic a list has.
+    """Yield the adapters for compute traffic that a list lacks, or one that it has.
 
     A list that names none of them is one of something else.
 
@@ -156,13 +180,14 @@ def _listed(
         whole: What it lacks is missing.
     """
     compute = [nic for nic in kind.nics if nic.role == COMPUTE]
-    if not any(nic.device in hcas for nic in compute):
+    there = next((nic for nic in compute if nic.device in hcas), None)
+    if there is None:
         return
-    for nic in compute:
-        there = nic.device in hcas
-        if there or whole:
-            found = nic.device if there else None
-            yield Observation(event, "device", nic.device, found, there, nic)
+    missing = [nic for nic in compute if nic.device not in hcas] if whole else []
+    for nic in missing:
+        yield Observation(event, "device", nic.device, None, False, nic)
+    if not missing:
+        yield Observation(event, "device", there.device, there.device, True, there)
 
 
 def _neighbours(ports: Ports, case: Case) -> Iterator[Observation]:
@@ -210,7 +235,7 @@ def _far_rail(ports: Ports, event: Event) -> Iterator[Observation]:
     nic, gid = ports.nic(event), event.fields.get("remote_gid")
     far = ports.behind(gid) if isinstance(gid, str) else None
     if ports.topology.routing.reach == "rail-only" and nic is not None and far is not None:
-        rail = ports.parts(far).get("rail")
+        rail = ports.part(far, "rail")
         yield Observation(event, "far-rail", nic.rail, rail, rail == nic.rail, nic)
 
 

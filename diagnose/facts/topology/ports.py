@@ -1,10 +1,14 @@
 """Ports of the inventory, by the names that logs give them, and the parts they belong to."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from diagnose.model.event import Event
 from diagnose.model.topology import Host, Nic, Topology
+
+Part = Literal["leaf", "rail", "rack", "power", "location"]
+
+PARTS: tuple[Part, ...] = ("leaf", "rail", "rack", "power", "location")
+"""What ports may have in common, the narrowest first."""
 
 COMPUTE = "compute"
 
@@ -28,7 +32,6 @@ class Ports:
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
-        self._parts: dict[Port, Mapping[str, str]] = {}
 
     def host(self, name: str | None) -> Host | None:
         """Return a host of the inventory."""
@@ -57,26 +60,20 @@ class Ports:
         nic = host.kind.nic(found[1]) if found and host else None
         return Port(host.name, nic.device) if host and nic and nic.role == COMPUTE else None
 
-    def parts(self, port: Port) -> Mapping[str, str]:
-        """Return the names of what a port depends on, by kind: leaf, rail, rack, power, location.
+    def part(self, port: Port, kind: Part) -> str | None:
+        """Return the name of what a port depends on; a host as a whole has no rail.
 
-        A host as a whole has a leaf where all its adapters are connected to the same.
+        It has a leaf where all its adapters are connected to the same.
         """
-        if port not in self._parts:
-            self._parts[port] = dict(self._find(port))
-        return self._parts[port]
-
-    def _find(self, port: Port) -> list[tuple[str, str]]:
-        host = self.host(port.host)
-        if host is None:
-            return []
+        host = self.topology.hosts[port.host]
+        if kind == "rack":
+            return host.rack
+        if kind == "power":
+            return host.power
+        if kind == "location":
+            return host.location
         nic = host.kind.nic(port.device)
-        leaves = set(host.leaves.values()) if nic is None else {host.leaf(nic)}
-        found = {
-            "leaf": next(iter(leaves)) if len(leaves) == 1 else None,
-            "rail": nic.rail if nic else None,
-            "rack": host.rack,
-            "power": host.power,
-            "location": host.location,
-        }
-        return [(kind, name) for kind, name in found.items() if name is not None]
+        if nic is not None:
+            return nic.rail if kind == "rail" else host.leaf(nic)
+        leaves = set(host.leaves.values())
+        return next(iter(leaves)) if kind == "leaf" and len(leaves) == 1 else None

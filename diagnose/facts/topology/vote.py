@@ -26,10 +26,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from diagnose.facts.topology.failures import Failing
-from diagnose.facts.topology.ports import Port, Ports
+from diagnose.facts.topology.ports import PARTS, Part, Port, Ports
 from diagnose.model.event import Event, Nature, Value
-
-PARTS = ("leaf", "rail", "rack", "power", "location")
 
 
 def derive(ports: Ports, kind: str, failing: Sequence[Failing], well: set[Port]) -> Iterator[Event]:
@@ -71,19 +69,19 @@ def derive(ports: Ports, kind: str, failing: Sequence[Failing], well: set[Port])
         yield _derived(event, "topology.failing", fields)
 
 
-def _names(ports: Ports, part: str, item: Iterable[Port]) -> set[str]:
+def _names(ports: Ports, part: Part, item: Iterable[Port]) -> set[str]:
     """Return the parts of one kind that ports are in."""
-    return {name for port in item if (name := ports.parts(port).get(part)) is not None}
+    return {name for port in item if (name := ports.part(port, part)) is not None}
 
 
 def _inside(
-    ports: Ports, part: str, name: str, failing: Sequence[Failing], well: set[Port]
+    ports: Ports, part: Part, name: str, failing: Sequence[Failing], well: set[Port]
 ) -> dict[str, Value]:
     """Return what is known of the ports in one part."""
     ends = {port for item, _ in failing for port in item}
-    ill = {port for port in ends if ports.parts(port).get(part) == name}
-    well_in = sum(ports.parts(port).get(part) == name for port in well)
-    rails = {ports.parts(port).get("rail") for port in ill}
+    ill = {port for port in ends if ports.part(port, part) == name}
+    well_in = sum(ports.part(port, part) == name for port in well)
+    rails = {ports.part(port, "rail") for port in ill}
     return {
         "rail": rails.pop() if len(rails) == 1 else None,
         "well_in": well_in,
