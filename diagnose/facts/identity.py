@@ -47,9 +47,9 @@ def drop_speakers(events: Iterable[Event]) -> None:
 
 
 def host_addresses(reading: Reading) -> dict[str, str]:
-    """Return the host of each address, as the inventory says and, above it, the logs.
+    """Return the host of each address and other name by the inventory and, above it, the logs.
 
-    Of those in the logs, one that several hosts have (a bridge's) names nobody.
+    Of the addresses in the logs, one that several hosts have (a bridge's) names nobody.
     """
     owners: dict[str, set[str]] = {}
     for event in reading.events:
@@ -59,8 +59,8 @@ def host_addresses(reading: Reading) -> dict[str, str]:
     logged = {ip: next(iter(hosts)) for ip, hosts in owners.items() if len(hosts) == 1}
     if reading.topology is None:
         return logged
-    listed = reading.topology.ports.items()
-    return {**{ip: host for ip, (host, _) in listed if ip not in owners}, **logged}
+    listed = {ip: host for ip, (host, _) in reading.topology.ports.items() if ip not in owners}
+    return {**reading.topology.names, **listed, **logged}
 
 
 def host_aliases(reading: Reading) -> dict[str, str]:

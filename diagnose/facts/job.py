@@ -51,7 +51,8 @@ class JobModel:
         hosts: All hosts named, in order of name.
         hosts_with_logs: Those that wrote something in the input.
         engine: Name of the inference engine.
-        addresses: Host of each address that a bootstrap interface has or the inventory lists.
+        addresses: Host of each address of a bootstrap interface, and of all that the inventory
+            lists, other names included.
         groups: Global ranks known to be in each communicator.
         ends: Where the logs of each rank and host end, by each clock that stamped them.
         gpu_indexes: By host, the index that nvidia-smi gives to each PCI address.

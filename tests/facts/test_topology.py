@@ -113,6 +113,12 @@ def test_an_address_belongs_to_the_host_that_the_logs_show_with_it():
     assert case.job.host_of_address("10.0.0.10") == "node-10"
 
 
+def test_a_peer_by_another_name_is_the_host():
+    assert held().job.host_of_address("pod-9") == "node-09"
+    case = held(retry(1, 2, peer="pod-2"), retry(3, 2, peer="node-04.cluster"))
+    assert len(named(case, "topology.failing")) == 2
+
+
 def test_peers_by_their_addresses_are_hosts_in_the_vote_of_connections():
     case = held(*(retry(number, 0, peer="10.0.0.9") for number in (1, 2, 3)))
     [found] = named(case, "nccl.endpoint_vote")

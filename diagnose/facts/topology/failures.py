@@ -26,6 +26,7 @@ from diagnose.facts.topology.observations import Lists, Observation
 from diagnose.facts.topology.ports import COMPUTE, Port, Ports
 from diagnose.model.event import Event, Nature
 from diagnose.model.hostlist import expand
+from diagnose.parsers.convert import short_host
 
 Item = frozenset[Port]
 
@@ -126,7 +127,7 @@ def _same_adapter(ports: Ports, case: Case, event: Event, near: Port) -> Port | 
 def _host(ports: Ports, case: Case, peer: object) -> str | None:
     if not isinstance(peer, str):
         return None
-    found = case.job.host_of_address(peer) or ports.topology.owner(peer)
+    found = case.job.host_of_address(peer) or short_host(peer)
     return found if ports.host(found) else None
 
 

@@ -158,11 +158,10 @@ def _used(kind: HostClass, event: Event) -> Iterator[Observation]:
         for what, expected, found in pairs:
             if expected is None or found is None:
                 continue
-            one = Observation(event, what, expected, found, expected == found, nic)
-            if one.agrees:
-                agreed.setdefault(what, one)
-            else:
-                yield one
+            if found != expected:
+                yield Observation(event, what, expected, found, False, nic)
+            elif what not in agreed:
+                agreed[what] = Observation(event, what, expected, found, True, nic)
     yield from agreed.values()
 
 
