@@ -110,7 +110,7 @@ class HostReader:
         if data is None:
             return [{}] * count
         used = {nic.rail for nic in kind.nics}
-        rails = [rail for rail in self.rails if rail in used] or list(self.rails)
+        rails = [rail for rail in self.rails if rail in used] or list(self.rails) or [""]
         if isinstance(data, dict):
             columns = {
                 str(rail): self.patterns.spread(names, count, (*path, str(rail)))
@@ -119,9 +119,6 @@ class HostReader:
             self.patterns.known(columns, self.rails, path, "rail")
             rows = zip(*columns.values(), strict=True)
             return [dict(zip(columns, row, strict=True)) for row in rows]
-        if not rails:
-            self.reader.wrong(path, "the file names no 'rails'; name them, or write {rail: leaf}")
-            return [{}] * count
         names = self.patterns.names(data, path)
         if len(names) == 1:
             names = names * len(rails)

@@ -79,7 +79,7 @@ class Host:
         rack: Where it stands.
         power: What feeds it.
         location: Room, row or building.
-        leaves: The switch that it is connected to, by rail.
+        leaves: The switch that it is connected to, by rail; without rails by an empty name.
         addresses: IP address by interface.
     """
 
@@ -94,7 +94,7 @@ class Host:
 
     def leaf(self, nic: Nic) -> str | None:
         """Return the switch that an adapter is connected to."""
-        return None if nic.rail is None else self.leaves.get(nic.rail)
+        return self.leaves.get(nic.rail or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

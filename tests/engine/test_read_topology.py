@@ -89,6 +89,12 @@ def test_switches_are_one_for_all_rails_or_one_a_rail(leaf, found):
     assert read(text).hosts["n1"].leaves == found
 
 
+def test_without_rails_a_switch_is_that_of_all_adapters():
+    text = 'classes: {a: {nics: [{device: "mlx5_[0-1]"}]}}\nhosts: [{name: "n[1-4]", leaf: "t[1-2]"}]\n'
+    host = read(text).hosts["n3"]
+    assert [host.leaf(nic) for nic in host.kind.nics] == ["t2", "t2"]
+
+
 def test_hosts_are_called_by_their_short_names():
     topology = read("hosts: [{name: node-07.cluster.example}]\n")
     assert list(topology.hosts) == ["node-07"]

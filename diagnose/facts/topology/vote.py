@@ -12,7 +12,8 @@
     ``rail``            Of the ports in it, where they are of one
     ``failing``, ``of``, ``share``   Items that touch it, all items, and the first over the second
     ``next_share``      Of the part of that kind that comes second
-    ``well_in``, ``well``   Ports in it that are well, and all that are
+    ``well_in``, ``well``, ``well_share``   Ports in it that are well, all that are, the first over
+    the second
     ``ill_share``       Failing ports in it over all ports in it of which anything is known
     ``hosts``           Hosts in it whose ports fail
     ``devices``         Names of their adapters
@@ -86,6 +87,7 @@ def _inside(
         "rail": rails.pop() if len(rails) == 1 else None,
         "well_in": well_in,
         "well": len(well),
+        "well_share": round(well_in / len(well), 3) if well else None,
         "ill_share": round(len(ill) / (len(ill) + well_in), 3),
         "hosts": [*sorted({port.host for port in ill})],
         "devices": [*sorted({port.device for port in ill if port.device is not None})],
