@@ -169,6 +169,11 @@ class Topology:
         return self.names.get(text) or (found[0] if found else None)
 
 
+def is_guid(key: str) -> bool:
+    """Return whether a key of ``port_key`` is the GUID of a port, not an IP address."""
+    return "." not in key and ":" not in key
+
+
 def port_key(text: str) -> str | None:
     """Return what an address, GID or port GUID names: an IP address, else the GUID in hexadecimal.
 

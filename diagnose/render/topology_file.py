@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from diagnose.model.hostlist import fold
-from diagnose.model.topology import Host, HostClass, Nic, Routing, Topology
+from diagnose.model.topology import Host, HostClass, Nic, Routing, Topology, is_guid
 
 HEAD = """\
 # Hosts, adapters and switches as these logs show them: {source}
@@ -34,7 +34,7 @@ def render(topology: Topology, *, source: str, version: str) -> str:
     lines.append("\nhosts:\n")
     guids: dict[str, dict[str, str]] = {name: {} for name in topology.hosts}
     for key, (name, device) in topology.ports.items():
-        if "." not in key:
+        if is_guid(key):
             guids[name][device] = key
     for _, group in groupby(topology.hosts.values(), lambda host: _alike(host, guids[host.name])):
         head, *rest = _hosts(list(group), topology.rails, guids, several=len(kinds) > 1)

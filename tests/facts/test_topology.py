@@ -352,6 +352,17 @@ def test_what_logs_show_of_one_host_completes_those_with_the_same_adapters():
     assert topology.hosts["node-02"].kind.nics[0].rate == 400
 
 
+def test_addresses_of_version_6_are_addresses():
+    boots = [
+        event("nccl.bootstrap_interface", Nature.SETTING, host=node(n), file=f"{n}.log",
+              fields={"interface": "eth0", "address": said})
+        for n, said in ((1, "fd00::7<4123>"), (2, "fe80::a00:1"))
+    ]  # fmt: skip
+    topology = drafted(*boots)
+    assert topology.hosts["node-01"].addresses == {"eth0": "fd00::7"}
+    assert topology.hosts["node-02"].addresses == {}
+
+
 def test_a_draft_leaves_out_what_contradicts_itself():
     boots = [
         event("nccl.bootstrap_interface", Nature.SETTING, host=node(n), file=f"{n}.log",

@@ -105,15 +105,20 @@ def _port(ports: Ports, event: Event) -> Iterator[Observation]:
     if nic.link_layer is not None and isinstance(layer, str):
         agrees = layer == nic.link_layer
         yield Observation(event, "link-layer", nic.link_layer, layer, agrees, nic)
-    if event.fields.get("state") != "ACTIVE":
-        return
-    rate = event.number("rate_gbps")
-    unsaid = event.fields.get("tool") == "ibstatus" and event.fields.get("speed") is None
-    if nic.rate is not None and rate and not unsaid:
+    rate = active_rate(event)
+    if nic.rate is not None and rate is not None:
         yield Observation(event, "rate", nic.rate, rate, rate >= nic.rate, nic)
     mtu, expected = event.number("active_mtu"), ports.topology.routing.mtu
-    if nic.role == COMPUTE and mtu is not None and expected is not None:
+    active = event.fields.get("state") == "ACTIVE" and nic.role == COMPUTE
+    if active and mtu is not None and expected is not None:
         yield Observation(event, "mtu", expected, int(mtu), mtu == expected, nic)
+
+
+def active_rate(event: Event) -> float | None:
+    """Return the Gb/s of a port, None where it is down or its tool does not know fast links."""
+    unsaid = event.fields.get("tool") == "ibstatus" and event.fields.get("speed") is None
+    active = event.fields.get("state") == "ACTIVE" and not unsaid
+    return (event.number("rate_gbps") or None) if active else None
 
 
 def nccl_lists(ports: Ports, case: Case) -> Lists:
@@ -134,7 +139,7 @@ def _devices(ports: Ports, case: Case, lists: Lists) -> Iterator[Observation]:
         for event in events:
             yield from _used(kind, event)
         # Ranks of a host may each list their own adapters.
-        hcas = {hca for event in events for hca in _texts(event.fields.get("hcas"))}
+        hcas = {hca for event in events for hca in texts(event.fields.get("hcas"))}
         whole = not filtered & {name, None}
         yield from _listed(events[0], kind, hcas, whole=whole)
     tools: dict[tuple[str, str, Value], list[Event]] = defaultdict(list)
@@ -150,7 +155,7 @@ def _devices(ports: Ports, case: Case, lists: Lists) -> Iterator[Observation]:
 def _used(kind: HostClass, event: Event) -> Iterator[Observation]:
     """Yield role and link layer of the adapters that NCCL uses, once where they are as listed."""
     agreed: dict[str, Observation] = {}
-    for said in _texts(event.fields.get("devices")):
+    for said in texts(event.fields.get("devices")):
         nic, layer = kind.nic(said.partition(":")[0]), LAYERS.get(said.rpartition("/")[2])
         if nic is None:
             continue
@@ -203,7 +208,7 @@ def _neighbours(ports: Ports, case: Case) -> Iterator[Observation]:
 
 def _partitions(ports: Ports, case: Case) -> Iterator[Observation]:
     for event in case.named("ib.pkeys"):
-        nic, keys = ports.nic(event), _texts(event.fields.get("keys"))
+        nic, keys = ports.nic(event), texts(event.fields.get("keys"))
         listed = [one for one in ports.topology.partitions if event.host in one.hosts]
         if nic is None or nic.role != COMPUTE or not listed or not keys:
             continue
@@ -268,5 +273,6 @@ def _is_filter(event: Event) -> bool:
     return event.fields.get("name") == HCA_FILTER
 
 
-def _texts(values: Value) -> list[str]:
+def texts(values: Value) -> list[str]:
+    """Return a list of texts, empty where a field is none."""
     return [str(value) for value in values] if isinstance(values, list) else []
