@@ -147,9 +147,8 @@ def _devices(ports: Ports, case: Case, lists: Lists) -> Iterator[Observation]:
         if ports.host(event.host) is not None:
             tools[str(event.host), event.file, event.fields.get("tool")].append(event)
     for (name, _, _), events in tools.items():
-        if len(events) > 1:  # one port is a question about that port
-            hcas = {str(event.fields.get("device")) for event in events}
-            yield from _listed(events[0], ports.topology.hosts[name].kind, hcas, whole=True)
+        hcas = {str(event.fields.get("device")) for event in events}
+        yield from _listed(events[0], ports.topology.hosts[name].kind, hcas, whole=True)
 
 
 def _used(kind: HostClass, event: Event) -> Iterator[Observation]:
@@ -175,7 +174,7 @@ def _listed(
 ) -> Iterator[Observation]:
     """Yield the adapters for compute traffic that a list lacks, or one that it has.
 
-    A list that names none of them is one of something else.
+    A list without half of them is a question about those that it names.
 
     Args:
         event: The list.
@@ -184,14 +183,13 @@ def _listed(
         whole: What it lacks is missing.
     """
     compute = [nic for nic in kind.nics if nic.role == COMPUTE]
-    there = next((nic for nic in compute if nic.device in hcas), None)
-    if there is None:
-        return
-    missing = [nic for nic in compute if nic.device not in hcas] if whole else []
-    for nic in missing:
-        yield Observation(event, "device", nic.device, None, False, nic)
-    if not missing:
-        yield Observation(event, "device", there.device, there.device, True, there)
+    missing = [nic for nic in compute if nic.device not in hcas]
+    if not missing and compute:
+        first = compute[0]
+        yield Observation(event, "device", first.device, first.device, True, first)
+    elif whole and 2 * len(missing) < len(compute):
+        for nic in missing:
+            yield Observation(event, "device", nic.device, None, False, nic)
 
 
 def _neighbours(ports: Ports, case: Case) -> Iterator[Observation]:
