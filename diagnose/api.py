@@ -14,12 +14,15 @@ from diagnose.engine.load import RuleSet, collect_rules, rule_parsers
 from diagnose.engine.match import match_rules
 from diagnose.engine.overlay import suppression
 from diagnose.engine.read_baseline import read_baseline
+from diagnose.engine.read_topology import read_topology
 from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, RuleErrors, UsageError
 from diagnose.facts.baseline.draft import draft
 from diagnose.facts.baseline.judge import hold_against
 from diagnose.facts.case import Case, build
 from diagnose.facts.clock import Clocks
+from diagnose.facts.topology.draft import draft as draft_topology
+from diagnose.facts.topology.judge import hold_against as hold_against_inventory
 from diagnose.ingest.discover import Folder, discover
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
@@ -28,12 +31,13 @@ from diagnose.model.baseline import Baseline, BaselineTable
 from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
+from diagnose.model.topology import Topology
 from diagnose.parsers import parsers
 from diagnose.parsers.base import FolderParser
 from diagnose.parsers.pool import Progress, read_all
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
-from diagnose.render import baseline_file
+from diagnose.render import baseline_file, topology_file
 from diagnose.version import VERSION
 
 Paths = Sequence[str | PathLike[str]]
@@ -74,6 +78,19 @@ class Knowledge:
     def reader(self) -> Reader:
         """The shipped parsers and the text selections of the rules, ready to read sources."""
         return Reader([*parsers(), *rule_parsers(self.rules)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """What a team says of its machines.
+
+    Args:
+        baseline: What a run should give.
+        topology: The inventory of hosts, adapters and switches.
+    """
+
+    baseline: Baseline | None = None
+    topology: Topology | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +139,7 @@ def run(
     since: str | None = None,
     until: str | None = None,
     baseline: str | PathLike[str] | None = None,
+    topology: str | PathLike[str] | None = None,
     lang: str = "en",
     progress: Progress | None = None,
 ) -> Report:
@@ -135,18 +153,19 @@ def run(
         since: Leave out records with an earlier stamp.
         until: Leave out records with a later stamp.
         baseline: File with what is expected of the run.
+        topology: File with the inventory of hosts, adapters and switches.
         lang: Language of playbook texts, ``en`` or ``zh``.
         progress: Told the bytes read and the bytes in all, now and then.
 
     Raises:
         NoInputError: Nothing could be read; ``report`` holds the report that says why.
-        RuleErrors: A rule, overlay, playbook or baseline is wrong.
+        RuleErrors: A rule, overlay, playbook, baseline or topology is wrong.
         UsageError: ``since`` or ``until`` is not a time.
     """
     if isinstance(paths, str | PathLike):
         paths = [paths]
     limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
-    expected = None if baseline is None else read_baseline(Path(baseline))
+    expected = _expected(baseline, topology)
     knowledge = load_knowledge(rules, playbooks)
     reading, nothing = read_inputs(paths, knowledge, jobs, progress)
     return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
@@ -194,6 +213,7 @@ def run_text(
     since: str | None = None,
     until: str | None = None,
     baseline: str | PathLike[str] | None = None,
+    topology: str | PathLike[str] | None = None,
     lang: str = "en",
 ) -> Report:
     """Diagnose a pasted snippet; headings such as ``==> rank0.log <==`` split it into sources.
@@ -205,6 +225,7 @@ def run_text(
         since: As for ``run``.
         until: As for ``run``.
         baseline: As for ``run``.
+        topology: As for ``run``.
         lang: As for ``run``.
 
     Raises:
@@ -213,10 +234,26 @@ def run_text(
         UsageError: As for ``run``.
     """
     limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
-    expected = None if baseline is None else read_baseline(Path(baseline))
+    expected = _expected(baseline, topology)
     data = text.encode() if isinstance(text, str) else text
     knowledge = load_knowledge(rules, playbooks)
-    return run_sources(split(data), knowledge, limits=limits, baseline=expected, lang=lang)
+    return run_sources(
+        split(data),
+        knowledge,
+        limits=limits,
+        baseline=expected.baseline,
+        topology=expected.topology,
+        lang=lang,
+    )
+
+
+def _expected(
+    baseline: str | PathLike[str] | None, topology: str | PathLike[str] | None
+) -> Expected:
+    return Expected(
+        baseline=None if baseline is None else read_baseline(Path(baseline)),
+        topology=None if topology is None else read_topology(Path(topology)),
+    )
 
 
 def new_baseline(
@@ -266,12 +303,47 @@ def _no_measure(report: Report, case: Case) -> str | None:
     return None
 
 
+def new_topology(
+    paths: Paths,
+    *,
+    file: str = "topology.yaml",
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> str:
+    """Return a draft of the topology file of the hosts that logs show.
+
+    Args:
+        paths: The logs.
+        file: What the topology will be called.
+        jobs: As for ``run``.
+        progress: As for ``run``.
+
+    Raises:
+        NoInputError: Nothing could be read.
+        UsageError: The logs name no hosts.
+    """
+    knowledge = load_knowledge()
+    reading, nothing_read = _read(paths, knowledge, jobs, progress)
+    case = build(reading)
+    if nothing_read:
+        _concluded(reading, case, knowledge, "en", None, nothing_read=True)
+    made = draft_topology(case, file)
+    if not made.hosts:
+        raise UsageError(
+            "these logs name no hosts; NCCL's lines (NCCL_DEBUG=INFO), ibstatus, iblinkinfo and "
+            "nvidia-smi in files named after their hosts do"
+        )
+    source = ", ".join(str(path) for path in paths)
+    return topology_file.render(made, source=source, version=VERSION)
+
+
 def run_sources(
     sources: Sequence[Source],
     knowledge: Knowledge,
     *,
     limits: Limits = Limits(),
     baseline: Baseline | None = None,
+    topology: Topology | None = None,
     lang: str = "en",
 ) -> Report:
     """Diagnose sources held in memory.
@@ -281,6 +353,7 @@ def run_sources(
         knowledge: What to ask.
         limits: Which part of the logs counts.
         baseline: What is expected of the run.
+        topology: The inventory.
         lang: Language of playbook texts.
 
     Raises:
@@ -293,7 +366,8 @@ def run_sources(
         jobs=1,
     )
     nothing = not any(source.bytes for source in reading.sources)
-    return _report(reading, knowledge, limits, lang, baseline, nothing_read=nothing)
+    expected = Expected(baseline=baseline, topology=topology)
+    return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
 
 
 def _report(
@@ -301,13 +375,15 @@ def _report(
     knowledge: Knowledge,
     limits: Limits,
     lang: str,
-    baseline: Baseline | None,
+    expected: Expected,
     *,
     nothing_read: bool,
 ) -> Report:
     _apply(limits, reading)
-    case = build(reading)
-    compared = None if baseline is None else hold_against(baseline, case)
+    case = build(reading, expected.topology)
+    if expected.topology is not None:
+        hold_against_inventory(expected.topology, case)
+    compared = None if expected.baseline is None else hold_against(expected.baseline, case)
     return _concluded(reading, case, knowledge, lang, compared, nothing_read=nothing_read)
 
 

@@ -5,7 +5,7 @@
     DiagnoseError                 exit 2, the base of all of them
     ├── UsageError                the command line or a setting is wrong
     ├── InstallationError         shipped files are missing
-    ├── RuleErrors                mistakes in rules, overlays, playbooks or a baseline
+    ├── RuleErrors                mistakes in rules, playbooks, a baseline or a topology
     └── NoInputError              exit 3, nothing could be read
 
 ``Unreadable`` is not among them: one bad file never ends a run, its reason goes to
@@ -51,7 +51,7 @@ class NoInputError(DiagnoseError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake in a rule, overlay, playbook or baseline file.
+    """One mistake in a rule, overlay, playbook, baseline or topology file.
 
     Args:
         file: The file as the user named it.
@@ -73,7 +73,7 @@ class Problem:
 
 
 class RuleErrors(DiagnoseError):
-    """Mistakes in rule, overlay, playbook or baseline files, all of them at once.
+    """Mistakes in rule, overlay, playbook, baseline or topology files, all of them at once.
 
     Args:
         problems: In order of file and line, at least one.

@@ -84,7 +84,7 @@ def _report(knowledge: Knowledge, case: Case) -> ReportData:
         data = text.encode()
         sources.append(Source(name=name, path=None, size=len(data), data=data))
     try:
-        return run_sources(sources, knowledge, baseline=case.baseline)
+        return run_sources(sources, knowledge, baseline=case.baseline, topology=case.topology)
     except NoInputError as error:
         if error.report is None:
             raise

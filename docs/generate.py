@@ -5,7 +5,8 @@
     python docs/generate.py
 
 writes ``docs/rules-reference.md``, ``docs/parsers.md``, the lower part of ``docs/symptoms.md``, the
-example in ``docs/baselines.md`` and the screen in the README. A test fails while they are stale.
+examples in ``docs/baselines.md`` and ``docs/topology.md`` and the screen in the README. A test
+fails while they are stale.
 """
 
 import re
@@ -45,6 +46,7 @@ def pages() -> dict[str, str]:
         "docs/parsers.md": parsers_page(),
         "docs/symptoms.md": symptoms_page(),
         "docs/baselines.md": baselines_page(),
+        "docs/topology.md": topology_page(),
         "README.md": readme(),
     }
 
@@ -65,14 +67,25 @@ def baselines_page() -> str:
     path = ROOT / "docs" / "baseline.yaml"
     screen = render(run_text("", baseline=path), width=80, color=False, verbose=False)
     compared = screen[screen.index("Compared with") : screen.index("\nChecked")]
-    parts = {
-        "yaml": path.read_text(encoding="utf-8"),
-        "text": compared.replace(str(path), path.name),
-    }
-    page = (ROOT / "docs" / "baselines.md").read_text(encoding="utf-8")
-    for language, shown in parts.items():
+    compared = compared.replace(str(path), path.name)
+    return _with_examples("baselines.md", yaml=path.read_text(encoding="utf-8"), text=compared)
+
+
+def topology_page() -> str:
+    """Return the page on topologies with the shipped example and what a sample gives with one."""
+    example = (ROOT / "docs" / "topology.yaml").read_text(encoding="utf-8")
+    sample = ROOT / "samples" / "comms" / "leaf-down-behind-inventory"
+    report = run([sample / "logs"], topology=sample / "topology.yaml")
+    screen = render(report, width=80, color=False, verbose=False)
+    return _with_examples("topology.md", yaml=example, text=screen[: screen.index("\nWhat to do")])
+
+
+def _with_examples(name: str, **shown: str) -> str:
+    """Return a page with its first block of each language replaced."""
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for language, text in shown.items():
         pattern = rf"(?<=```{language}\n).*?(?=```)"
-        page = re.sub(pattern, lambda _, shown=shown: shown, page, count=1, flags=re.S)
+        page = re.sub(pattern, lambda _, text=text: text, page, count=1, flags=re.S)
     return page
 
 

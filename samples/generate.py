@@ -64,6 +64,13 @@ SAMPLES = {
             "node-43", 6,
         )
     ),
+    "comms/leaf-down-behind-inventory": Sample(
+        lambda: network.leaf_down(
+            job(128, "2026-06-09 13:20:00", nccl="2.27.5", cuda="12.8", torch="2.8"),
+            [f"node-{number:02d}" for number in range(5, 9)], 2,
+        ),
+        by_host,
+    ),
     "comms/one-host-other-nccl": Sample(
         lambda: network.other_version(
             job(32, "2026-01-22 15:00:00", nccl="2.26.2", nccl_on={"node-12": "2.22.3"},
@@ -119,6 +126,12 @@ SAMPLES = {
     "resources/node-failure": Sample(
         lambda: processes.node_failed(job(32, "2026-06-27 13:30:00", torch="2.4"), "node-02"),
         torchrun_tee,
+    ),
+    "healthy/inventory-agrees": Sample(
+        lambda: network.as_listed(
+            job(32, "2026-06-11 08:05:00", nccl="2.27.5", cuda="12.8", torch="2.8", first_host=61)
+        ),
+        by_host,
     ),
     "healthy/retries-then-steps": Sample(
         lambda: network.retries_then_progress(

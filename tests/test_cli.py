@@ -160,11 +160,11 @@ def test_a_pipe_on_standard_input_is_not(api):
         (("logs", "--output", "no/such/report.json"), "does not exist"),
         (("logs", "--output", "."), "--output"),
         (("logs", "--lang", "fr"), "zh"),
-        (("logs", "--topology", "t.yaml"), "--topology"),
+        (("logs", "--topolgy", "t.yaml"), "--topology"),
         (("logs", "--format", "pdf"), "pdf"),
         (("-", "logs"), "standard input"),
         (("run",), "PATH"),
-        (("schema", "topology"), "topology"),
+        (("schema", "topolgy"), "topology"),
         (("rules", "show", "no-such-rule"), "no-such-rule"),
         (("playbooks", "show", "no-such-playbook"), "no-such-playbook"),
         (("rules", "lint", "nowhere"), "nowhere"),
@@ -386,7 +386,7 @@ def test_options_from_the_environment(api, home, name, value, option, expected):
 
 def test_every_option_of_a_run_has_a_variable_and_a_key():
     options = [one for one in main.commands["run"].params if isinstance(one, click.Option)]
-    assert len(options) == 14
+    assert len(options) == 15
     for option in options:
         name = option.opts[0].removeprefix("--")
         assert option.envvar == "DIAGNOSE_" + name.upper().replace("-", "_")

@@ -210,7 +210,7 @@ def test_of_several_findings_the_best_fitting_counts(ruletest, monkeypatch):
 
 
 def test_empty_logs_are_logs(ruletest, monkeypatch):
-    def nothing(sources, knowledge, *, baseline):
+    def nothing(sources, knowledge, *, baseline, topology):
         raise NoInputError("empty", report_of([]))
 
     monkeypatch.setattr(ruletest, "run_sources", nothing)

@@ -21,6 +21,16 @@ def expected(sample: Path) -> dict:
     return yaml.safe_load((sample / "expected.yaml").read_text())
 
 
+def diagnosed(sample: Path, logs: Path | None = None) -> api.Report:
+    """Return the report of a sample, with the inventory that lies beside its logs if one does."""
+    return api.run([logs or sample / "logs"], topology=inventory(sample))
+
+
+def inventory(sample: Path) -> Path | None:
+    topology = sample / "topology.yaml"
+    return topology if topology.exists() else None
+
+
 def seen(report: api.Report) -> dict:
     """Return the part of a report that must not depend on how the logs were delivered."""
     return {
@@ -57,13 +67,13 @@ def test_there_are_samples_of_every_stage_and_healthy_ones():
 @pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
 def test_the_report_is_just_the_expected_one(sample):
     want = expected(sample)
-    report = api.run([sample / "logs"])
+    report = diagnosed(sample)
     assert seen(report) == {"verdict": want["verdict"], "findings": want.get("findings", [])}
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
 def test_the_same_bytes_give_the_same_report(sample):
-    assert api.run([sample / "logs"]).to_json() == api.run([sample / "logs"]).to_json()
+    assert diagnosed(sample).to_json() == diagnosed(sample).to_json()
 
 
 def answer(report: api.Report) -> tuple:
@@ -144,16 +154,15 @@ ALTERATIONS = (gzipped, in_tar, in_zip, with_carriage_returns, coloured)
 @pytest.mark.parametrize("alter", ALTERATIONS, ids=lambda alter: alter.__name__)
 @pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
 def test_an_altered_delivery_gets_the_same_answer(sample, alter, tmp_path):
-    assert answer(api.run([alter(files_of(sample), tmp_path)])) == answer(
-        api.run([sample / "logs"])
-    )
+    altered = alter(files_of(sample), tmp_path)
+    assert answer(diagnosed(sample, altered)) == answer(diagnosed(sample))
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
 def test_a_paste_with_headings_gets_the_same_answer(sample):
     files = {name: data for name, data in files_of(sample).items() if b"\x00" not in data and data}
     paste = b"\n".join(b"==> %s <==\n%s" % (name.encode(), data) for name, data in files.items())
-    assert answer(api.run_text(paste)) == answer(api.run([sample / "logs"]))
+    assert answer(api.run_text(paste, topology=inventory(sample))) == answer(diagnosed(sample))
 
 
 def test_an_empty_paste_says_so():

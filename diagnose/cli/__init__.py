@@ -9,6 +9,7 @@ from diagnose.cli.catalogs import parsers, playbooks, schema
 from diagnose.cli.group import DefaultRun
 from diagnose.cli.rulebook import rules
 from diagnose.cli.settings import load
+from diagnose.cli.topology import topology
 
 __all__ = ["main"]
 
@@ -58,5 +59,5 @@ def main(context: click.Context) -> None:
     }
 
 
-for _command in (run, stdin, rules, playbooks, parsers, baseline, calc, schema):
+for _command in (run, stdin, rules, playbooks, parsers, baseline, topology, calc, schema):
     main.add_command(_command)

@@ -12,7 +12,7 @@ from diagnose.cli.options import list_format_option, playbooks_option
 from diagnose.cli.output import columns, echo
 from diagnose.errors import Problem, RuleErrors, UsageError
 
-SCHEMAS = ("report", "rule", "playbook", "baseline")
+SCHEMAS = ("report", "rule", "playbook", "baseline", "topology")
 
 
 def listing(rows: list[dict[str, Any]], style: str, names: tuple[str, ...]) -> None:
@@ -126,7 +126,7 @@ def list_parsers(style: str) -> None:
 @click.command()
 @click.argument("name", metavar="NAME", type=click.Choice(SCHEMAS))
 def schema(name: str) -> None:
-    """Print the JSON Schema of a report, rule, playbook or baseline."""
+    """Print the JSON Schema of a report, rule, playbook, baseline or topology."""
     from diagnose.render import schemas
 
     makers: dict[str, Callable[[], schemas.Schema]] = {
@@ -134,5 +134,6 @@ def schema(name: str) -> None:
         "rule": schemas.rule_schema,
         "playbook": schemas.playbook_schema,
         "baseline": schemas.baseline_schema,
+        "topology": schemas.topology_schema,
     }
     echo(json.dumps(makers[name](), ensure_ascii=False, indent=2) + "\n")

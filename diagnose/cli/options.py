@@ -50,6 +50,7 @@ class RunOptions:
     rules: tuple[Path, ...]
     playbooks: tuple[Path, ...]
     baseline: Path | None
+    topology: Path | None
     since: str | None
     until: str | None
     jobs: int | None
@@ -121,6 +122,12 @@ def run_options(command: Command) -> Command:
             type=click.Path(path_type=Path),
             metavar="FILE",
             help="Judge the run against what is expected of it.",
+        ),
+        _option(
+            "topology",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Inventory of hosts, adapters and switches.",
         ),
         _option("since", type=moment, metavar="TIME", help="Leave out what is older."),
         _option("until", type=moment, metavar="TIME", help="Leave out what is newer."),

@@ -66,11 +66,13 @@ class YamlText:
     Args:
         name: The file as messages show it.
         text: Its content.
+        limit: Most bytes it may have.
     """
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, text: str, limit: int = SIZE_LIMIT) -> None:
         self.name = name
         self.text = text
+        self.limit = limit
 
     @property
     def has_tests(self) -> bool:
@@ -87,8 +89,8 @@ class YamlText:
             MistakeFound: The text is not YAML or exceeds a limit.
         """
         text = self.text if with_tests else self._without_tests()
-        if len(text) > SIZE_LIMIT:
-            raise self._found(0, 0, f"the file is larger than {SIZE_LIMIT >> 20} MiB")
+        if len(text) > self.limit:
+            raise self._found(0, 0, f"the file is larger than {self.limit >> 20} MiB")
         try:
             suspect = any(mark in text for mark in _SUSPECT_MARKS) and _SUSPECT.search(text)
             if suspect or text.count("[") + text.count("{") > _MANY_BRACKETS:
@@ -231,18 +233,23 @@ class MistakeFound(Exception):
         self.problem = problem
 
 
-def read_text(path: Traversable, name: str) -> YamlText:
+def read_text(path: Traversable, name: str, limit: int = SIZE_LIMIT) -> YamlText:
     """Return a file as text, before it is understood.
+
+    Args:
+        path: Where it is.
+        name: The file as messages show it.
+        limit: Most bytes it may have.
 
     Raises:
         MistakeFound: It cannot be opened, is too large or is not UTF-8.
     """
     try:
         with path.open("rb") as stream:
-            data = stream.read(SIZE_LIMIT + 1)
-        if len(data) > SIZE_LIMIT:
-            raise MistakeFound(Problem(name, 0, 0, f"larger than {SIZE_LIMIT >> 20} MiB"))
-        return YamlText(name, data.decode("utf-8-sig").replace("\r\n", "\n"))
+            data = stream.read(limit + 1)
+        if len(data) > limit:
+            raise MistakeFound(Problem(name, 0, 0, f"larger than {limit >> 20} MiB"))
+        return YamlText(name, data.decode("utf-8-sig").replace("\r\n", "\n"), limit)
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
         raise MistakeFound(Problem(name, 0, 0, message)) from None

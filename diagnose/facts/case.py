@@ -16,6 +16,7 @@ from diagnose.facts.derivations import derive, insert
 from diagnose.facts.gpu_holders import add_foreign
 from diagnose.facts.gpus import place_errors
 from diagnose.facts.host_ends import relate_host_ends
+from diagnose.facts.identity import use_host_names
 from diagnose.facts.inits import stuck_inits
 from diagnose.facts.job import JobModel, build_job
 from diagnose.facts.moments import align_attempts, barriers, file_clocks, log_ends
@@ -26,6 +27,7 @@ from diagnose.facts.waiting import hung_watchdogs, mark_open_work, silent_ranks
 from diagnose.model.baseline import Baseline
 from diagnose.model.event import Clock, Event, Fact, Points
 from diagnose.model.reading import Reading
+from diagnose.model.topology import Topology
 
 if TYPE_CHECKING:
     import polars as pl
@@ -195,12 +197,19 @@ class Case:
         return self._writers[a.file] == 1
 
 
-def build(reading: Reading) -> Case:
+def build(reading: Reading, topology: Topology | None = None) -> Case:
     """Return the case that an input makes.
+
+    Args:
+        reading: What was read.
+        topology: The inventory; hosts get the names that it gives them.
 
     Rank, host and attempt of the reading's events and series are completed in place. Of runs at
     several sizes the largest is the job, and what the others set and measure is taken out.
     """
+    if topology is not None:
+        reading.topology = topology
+        use_host_names(reading, topology.names)
     runs = scaling.set_apart(reading)
     attempts = find_attempts(reading)
     attempts.placed(reading.events)

@@ -30,11 +30,13 @@ from diagnose.facts import (
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.baseline import known
 from diagnose.facts.clock import Clocks
+from diagnose.facts.topology import known as of_topology
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
 DERIVED = (
     *known.EVENTS,
+    *of_topology.EVENTS,
     *checkpoints.EVENTS,
     *collectives.EVENTS,
     *bandwidth.EVENTS,
@@ -87,7 +89,7 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
         *fabric.derive(reading.events, clocks),
         *call_sites.derive(reading.events),
         *differences.derive(reading.events),
-        *endpoints.derive(reading.events),
+        *endpoints.derive(reading),
         *ended_workers.derive(reading.events),
         *exits.derive(reading.events, clocks),
         *fingerprints.derive(reading.events),

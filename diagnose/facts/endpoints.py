@@ -32,6 +32,7 @@ from dataclasses import dataclass, replace
 
 from diagnose.facts.identity import host_addresses
 from diagnose.model.event import Event, Nature, Value
+from diagnose.model.reading import Reading
 
 EVENTS = ("nccl.endpoint_vote",)
 
@@ -56,11 +57,11 @@ class Edge:
         return frozenset((self.source, self.peer))
 
 
-def derive(events: Sequence[Event]) -> Iterator[Event]:
+def derive(reading: Reading) -> Iterator[Event]:
     """Yield one vote for each attempt and kind of failed connection."""
     groups: dict[tuple[int, str], list[Edge]] = {}
-    owners = host_addresses(events)
-    for event in events:
+    owners = host_addresses(reading)
+    for event in reading.events:
         kind, peer = kind_of(event), event.fields.get("peer")
         if kind is None or event.host is None or not isinstance(peer, str):
             continue
@@ -68,7 +69,7 @@ def derive(events: Sequence[Event]) -> Iterator[Event]:
         if peer != event.host:
             edge = Edge(event.host, peer, event.nic, event)
             groups.setdefault((event.attempt, kind), []).append(edge)
-    rails = _rails(events)
+    rails = _rails(reading.events)
     for (_, kind), edges in groups.items():
         yield _vote(kind, _first_each(edges) if kind == "closed" else edges, rails)
 

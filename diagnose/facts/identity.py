@@ -46,14 +46,21 @@ def drop_speakers(events: Iterable[Event]) -> None:
             event.host = event.gpu = event.pid = event.local_rank = None
 
 
-def host_addresses(events: Iterable[Event]) -> dict[str, str]:
-    """Return the host of each address; one that several hosts have (a bridge's) names nobody."""
+def host_addresses(reading: Reading) -> dict[str, str]:
+    """Return the host of each address and other name by the inventory and, above it, the logs.
+
+    Of the addresses in the logs, one that several hosts have (a bridge's) names nobody.
+    """
     owners: dict[str, set[str]] = {}
-    for event in events:
+    for event in reading.events:
         found = event.fields.get("address")
         if event.name == "nccl.bootstrap_interface" and event.host and isinstance(found, str):
             owners.setdefault(address(found), set()).add(event.host)
-    return {ip: next(iter(hosts)) for ip, hosts in owners.items() if len(hosts) == 1}
+    logged = {ip: next(iter(hosts)) for ip, hosts in owners.items() if len(hosts) == 1}
+    if reading.topology is None:
+        return logged
+    listed = {ip: host for ip, (host, _) in reading.topology.ports.items() if ip not in owners}
+    return {**reading.topology.names, **listed, **logged}
 
 
 def host_aliases(reading: Reading) -> dict[str, str]:

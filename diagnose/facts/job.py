@@ -51,7 +51,8 @@ class JobModel:
         hosts: All hosts named, in order of name.
         hosts_with_logs: Those that wrote something in the input.
         engine: Name of the inference engine.
-        addresses: Host of each address that a bootstrap interface has.
+        addresses: Host of each address of a bootstrap interface, and of all that the inventory
+            lists, other names included.
         groups: Global ranks known to be in each communicator.
         ends: Where the logs of each rank and host end, by each clock that stamped them.
         gpu_indexes: By host, the index that nvidia-smi gives to each PCI address.
@@ -120,7 +121,7 @@ class JobModel:
         return found[0] if len(found) == 1 else None
 
     def host_of_address(self, ip: str) -> str | None:
-        """Return the host that has an address on its bootstrap interface."""
+        """Return the host that has an address."""
         return self.addresses.get(ip)
 
     def ranks_of_group(self, communicator: str) -> list[int]:
@@ -165,7 +166,7 @@ def build_job(reading: Reading, attempts: Attempts) -> JobModel:
     """Return the job model, and complete rank and host of events and series in place."""
     events = reading.events
     drop_speakers(events)
-    addresses = host_addresses(events)
+    addresses = host_addresses(reading)
     use_host_names(reading, {**host_aliases(reading), **addresses})
     drop_node_ranks(reading)
     drop_group_ranks(events)

@@ -1,22 +1,27 @@
 """Reads the tests of a rule file: logs and what the rule must say of them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from diagnose.engine.positions import YamlText
 from diagnose.engine.read_baseline import parse_baseline
+from diagnose.engine.read_topology import parse_topology
 from diagnose.engine.reader import Path, Reader, kind, suggestion
 from diagnose.engine.schema import CULPRITS, Key
 from diagnose.errors import RuleErrors
 from diagnose.model.baseline import Baseline
+from diagnose.model.topology import Topology
+
+Parsed = TypeVar("Parsed")
 
 CASE_KEYS: Mapping[str, Key] = {
     "name": Key("text", "required", "what the test shows; unique in the file"),
     "logs": Key("map of file to text, or {from: test name}", "required", "what is read"),
     "copies": Key("{of, ranks}, or a list of them", "none", "the same file of further ranks"),
     "baseline": Key("text of a baseline file", "none", "what the run is held against"),
+    "topology": Key("text of a topology file", "none", "inventory of hosts and switches"),
     "expect": Key("map", "required", "what the rule must say"),
 }
 EXPECT_KEYS: Mapping[str, Key] = {
@@ -37,8 +42,8 @@ _BOUND_KEYS: Mapping[str, Key] = {
     "lte": Key("0-1", "none", "at most"),
 }
 
-BASELINE = "baseline.yaml"
-"""The file that the baseline of a test counts as."""
+BASELINE, TOPOLOGY = "baseline.yaml", "topology.yaml"
+"""The files that the baseline and the topology of a test count as."""
 
 COPIES = 4096
 """Copies that one test may make."""
@@ -79,12 +84,14 @@ class Case:
         logs: Text by file name, copies included.
         expect: What the rule must say of them.
         baseline: What the run is held against, if it is.
+        topology: The inventory, if there is one.
     """
 
     name: str
     logs: Mapping[str, str]
     expect: Expectation
     baseline: Baseline | None = None
+    topology: Topology | None = None
 
 
 def read_cases(data: object, reader: Reader) -> list[Case]:
@@ -124,16 +131,22 @@ def _case(
     expect = _expectation(values.get("expect"), (*path, "expect"), reader)
     if name is None or expect is None:
         return None
-    baseline = _baseline(values.get("baseline"), (*path, "baseline"), reader)
-    return Case(name=name, logs=logs, expect=expect, baseline=baseline)
+    where = (*path, "baseline")
+    baseline = _file(values.get("baseline"), BASELINE, parse_baseline, where, reader)
+    where = (*path, "topology")
+    topology = _file(values.get("topology"), TOPOLOGY, parse_topology, where, reader)
+    return Case(name=name, logs=logs, expect=expect, baseline=baseline, topology=topology)
 
 
-def _baseline(data: object, path: Path, reader: Reader) -> Baseline | None:
+def _file(
+    data: object, name: str, parse: Callable[[YamlText], Parsed], path: Path, reader: Reader
+) -> Parsed | None:
+    """Return what the text of a file says that a test is run with."""
     text = None if data is None else reader.text(data, path)
     if text is None:
         return None
     try:
-        return parse_baseline(YamlText(BASELINE, text))
+        return parse(YamlText(name, text))
     except RuleErrors as errors:
         for problem in errors.problems:
             reader.wrong(path, str(problem))

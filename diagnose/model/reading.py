@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diagnose.model.event import Clock, Event, Points
+from diagnose.model.topology import Topology
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,6 +49,7 @@ class Reading:
         points: One entry a metric and writer.
         skipped: ``{"file", "reason"}`` of what could not be read.
         truncated: ``{"file", "what", ...}`` of what was cut or capped, and how much.
+        topology: Who has which name and address by the inventory of the team, if there is one.
     """
 
     sources: list[SourceSummary] = field(default_factory=list)
@@ -55,3 +57,4 @@ class Reading:
     points: list[Points] = field(default_factory=list)
     skipped: list[dict[str, str]] = field(default_factory=list)
     truncated: list[dict[str, Any]] = field(default_factory=list)
+    topology: Topology | None = None

@@ -1,4 +1,4 @@
-"""JSON Schema (draft 2020-12) of the report, of rules, playbooks and baselines.
+"""JSON Schema (draft 2020-12) of the report, of rules, playbooks, baselines and topologies.
 
 The schema of the report is derived from the dataclasses, the others from the tables of keys that
 the loaders check against, so that neither can differ from what the program does.
@@ -12,8 +12,18 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from diagnose import shipped
 from diagnose.engine.read_baseline import BASELINE_KEYS, RUN_KEYS, TEST_KEYS, WAYS
+from diagnose.engine.read_topology import (
+    CLASS_KEYS,
+    MTUS,
+    NIC_KEYS,
+    PARTITION_KEYS,
+    ROUTING_KEYS,
+    TOPOLOGY_KEYS,
+)
+from diagnose.engine.read_topology_hosts import HOST_KEYS
 from diagnose.engine.schema import CONDITION_KEYS, CULPRITS, EXPLAIN_KEYS, GROUPS, RULE_KEYS, Key
 from diagnose.model.report import LEVELS, STAGES, ReportData
+from diagnose.model.topology import Layer, Reach, Role
 from diagnose.playbooks import KINDS, PLAYBOOK_KEYS, STEP_KEYS
 
 Schema = dict[str, Any]
@@ -24,6 +34,9 @@ _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 _AT_LEAST_ONE: Schema = {"type": "integer", "minimum": 1}
+_NAME: Schema = {"type": ["string", "integer"]}
+_PATTERN: Schema = {"anyOf": [_NAME, {"type": "array", "items": _NAME}]}
+_PATTERNS: Schema = {"type": "object", "additionalProperties": _PATTERN}
 
 
 def report_schema() -> Schema:
@@ -88,6 +101,57 @@ def baseline_schema() -> Schema:
         "$defs": {
             "test": {**tests, "oneOf": [{"required": [way]} for way in WAYS]},
             "run": _of_keys(RUN_KEYS, dict.fromkeys(RUN_KEYS, _EXPRESSIONS)),
+        },
+    }
+
+
+def topology_schema() -> Schema:
+    """Return the schema of a topology file."""
+
+    def listed(name: str) -> Schema:
+        return {"type": "array", "items": {"$ref": f"#/$defs/{name}"}}
+
+    nic = dict.fromkeys(NIC_KEYS, _PATTERN) | {
+        "role": {"enum": list(get_args(Role))},
+        "rate": {"type": "number", "exclusiveMinimum": 0},
+        "link_layer": {"enum": list(get_args(Layer))},
+    }
+    host = dict.fromkeys(HOST_KEYS, _PATTERN) | {
+        "class": _TEXT,
+        "addresses": _PATTERNS,
+        "guids": _PATTERNS,
+        "leaf": {"anyOf": [_PATTERN, _PATTERNS]},
+    }
+    routing: dict[str, Schema] = {
+        "reach": {"enum": list(get_args(Reach))},
+        "gid_index": _COUNT,
+        "mtu": {"enum": list(MTUS)},
+        "traffic_class": {**_COUNT, "maximum": 255},
+        "subnets": {"type": "object", "additionalProperties": _TEXT},
+    }
+    classes = {"type": "object", "additionalProperties": {"$ref": "#/$defs/class"}}
+    return {
+        "$schema": DRAFT,
+        "title": "diagnose topology",
+        **_of_keys(
+            TOPOLOGY_KEYS,
+            {
+                "rails": _PATTERN,
+                "classes": classes,
+                "hosts": {**listed("host"), "minItems": 1},
+                "partitions": listed("partition"),
+                "routing": {"$ref": "#/$defs/routing"},
+            },
+        ),
+        "$defs": {
+            "class": _of_keys(CLASS_KEYS, {"gpu": _TEXT, "gpus": _COUNT, "nics": listed("nic")}),
+            "nic": _of_keys(NIC_KEYS, nic),
+            "host": _of_keys(HOST_KEYS, host),
+            "partition": _of_keys(
+                PARTITION_KEYS,
+                {"name": _TEXT, "pkey": _AT_LEAST_ONE, "hosts": _PATTERN},
+            ),
+            "routing": _of_keys(ROUTING_KEYS, routing),
         },
     }
 

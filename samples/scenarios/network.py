@@ -1,5 +1,7 @@
 """Jobs whose network is at fault, or only looks like it."""
 
+from collections.abc import Sequence
+
 from joblog import c10d, launch, machine, nccl, training
 from joblog.book import Book
 from joblog.job import Job
@@ -47,6 +49,48 @@ def link_down(job: Job, host: str, card: int) -> Book:
         for rank in task:
             book.other("slurm-50417.out", gave_up + 5,
                        launch.tasks(name, [rank], "Aborted (core dumped)"))  # fmt: skip
+    return book
+
+
+def leaf_down(job: Job, behind: Sequence[str], card: int) -> Book:
+    """A leaf switch dies; hosts behind it lose one adapter each, and the job waits for them.
+
+    Args:
+        job: Facts.
+        behind: The hosts that the switch connects; kernel logs are there of the first three.
+        card: Number of the adapter that each of them has on it.
+    """
+    book = Book(job)
+    book.begin()
+    end = book.steps(1200, 1240, every=20)
+    for at, host in enumerate(behind[:3]):
+        lost = f"mlx5_core 0000:52:00.0 mlx5_{card}: port 1 state change to down"
+        moment = end + 1 + 0.2 * at
+        book.other(f"dmesg-{host}.txt", moment, machine.kernel(job, host, moment, lost), host)
+    gave_up = end + 34
+    call = c10d.Call(seq=12413)
+    for at, host in enumerate(job.hosts):
+        following = job.hosts[(at + 1) % len(job.hosts)]
+        for rank in job.ranks_on(host):
+            if job.local(rank) == card and (host in behind or following in behind):
+                moment = gave_up + 0.1 * at
+                retries = nccl.completion_error(job, rank, moment, following)
+                last = retries.partition("NCCL WARN ")[2].partition("\n")[0]
+                error = c10d.failed(job, rank, moment + 0.4, c10d.remote_error(job, last))
+                book.rank(rank, moment, retries + error)
+            elif job.local(rank) == 0:
+                moment = end + 1 + call.timeout + late(rank)
+                book.rank(rank, moment, c10d.timeout(job, rank, moment, call, enqueued=call.seq))
+    return book
+
+
+def as_listed(job: Job) -> Book:
+    """A job runs on the adapters that it should, and the ports of two hosts are looked at."""
+    book = Book(job)
+    book.begin()
+    end = book.steps(1, 201, every=20)
+    for host in job.hosts[:2]:
+        book.other(f"ibstatus-{host}.txt", end, machine.ibstatus(job, host), host)
     return book
 
 

@@ -3,7 +3,7 @@ import pytest
 from diagnose.facts.endpoints import derive
 from diagnose.model.event import Nature
 
-from .build import event, fact
+from .build import event, fact, reading
 
 
 def lost(source, peer, hca="mlx5_0", status=12, **more):
@@ -20,7 +20,7 @@ def address(host, ip):
 
 
 def vote(*events):
-    (found,) = derive(events)
+    (found,) = derive(reading(*events))
     return found.fields
 
 
@@ -65,12 +65,12 @@ def test_a_rail_on_many_hosts():
     ],
 )
 def test_what_has_no_vote(one):
-    assert list(derive([one])) == []
+    assert list(derive(reading(one))) == []
 
 
 def test_kinds_and_attempts_vote_apart():
     events = [lost("n1", "n2"), closed("n1", "n2"), lost("n1", "n3", attempt=1)]
-    assert [(one.fields["kind"], one.attempt) for one in derive(events)] == [
+    assert [(one.fields["kind"], one.attempt) for one in derive(reading(*events))] == [
         ("rdma", 0),
         ("closed", 0),
         ("rdma", 1),

@@ -1,0 +1,1 @@
+"""A run held against the inventory: what differs from it, what the failures have in common."""
