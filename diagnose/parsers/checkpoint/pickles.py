@@ -1,0 +1,405 @@
+"""What a pickle of a checkpoint would build, read as structure; nothing in it is ever called.
+
+The ``data.pkl`` in a file of torch.save, the ``.metadata`` of DCP and pickles of random states hold
+dictionaries and plain values between objects of classes. This reader walks the opcodes of protocols 0
+to 5 as ``plain_pickle`` does. Where a pickle names a class or function it puts a ``StandIn`` that
+keeps the name, the arguments and the state; no module is imported, no function is looked up. Names
+that can run code of the file's choice stand in ``rules/pickle_globals.yaml``.
+
+A name may be hidden: as an attribute (``torch`` and ``os.system``), by ``getattr``, or computed while
+loading. Each of these is seen here, since arguments are kept. Of dictionaries the keys other than
+texts and small numbers are wrapped, so that hashing one never walks into what it holds.
+
+*Empty*: refused. *Cut off*: refused, since a pickle ends with its STOP.
+"""
+
+from __future__ import annotations
+
+import codecs
+import struct
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from diagnose import shipped
+from diagnose.parsers import plain_pickle
+from diagnose.parsers.plain_pickle import OPCODES, Loader, Refused
+
+MOST_BYTES = 64 << 20
+"""Of a pickle; that of a model with a million tensors has fewer."""
+
+MOST_OPCODES = 8_000_000
+"""Of a pickle, about half a gigabyte at worst; the metadata of 20,000 files of ten tensors has 6 million."""
+
+DEEPEST = 1_000
+"""Opened and unfinished containers; a saved module has three for each of its levels."""
+
+LONGEST_NAME = 1_000
+"""Characters of a module or a class."""
+
+SMALL = 1 << 64
+"""Of numbers as keys. Large ones can be chosen so that all of them fall into one place."""
+
+VALUES = 1_000
+LEVELS = 5
+"""Plain values taken out of a structure, and how deep they may lie."""
+
+MAPPINGS = ("collections.OrderedDict", "collections.defaultdict", "builtins.dict", "__builtin__.dict")  # fmt: skip
+GETATTR = ("builtins.getattr", "__builtin__.getattr")
+COMPUTED = "a name that is computed while loading"
+
+Plain = str | int | float | bool
+
+
+@dataclass(slots=True, eq=False)
+class StandIn:
+    """What a pickle builds with a class or a function of its own.
+
+    Args:
+        name: Module and name, with dots.
+        arguments: What it is called with; None for the class or function itself.
+        state: What is set on it afterwards.
+        items: What is put into it by key, None for nothing.
+    """
+
+    name: str
+    arguments: Any = None
+    state: Any = None
+    items: dict[Any, Any] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Key:
+    """A key of a dictionary that is no text and no small number."""
+
+    value: Any
+
+
+@dataclass(slots=True, frozen=True)
+class Structure:
+    """A pickle as read.
+
+    Args:
+        value: What it holds.
+        suspicious: Names in it that can run code, in the order of the pickle, each with what it does.
+        stop: Where it ends in the bytes.
+    """
+
+    value: Any
+    suspicious: dict[str, str]
+    stop: int
+
+
+def load(data: bytes, at: int = 0) -> Structure:
+    """Return what a pickle holds.
+
+    Args:
+        data: The bytes, which may go on behind it.
+        at: Where it begins in them.
+
+    Raises:
+        Refused: It is cut off, damaged or too large. ``Refused.args`` may hold, behind the text,
+            the suspicious names seen before.
+    """
+    if len(data) - at > MOST_BYTES:
+        raise Refused(f"has more than {MOST_BYTES >> 20} MiB")
+    loader = _Structure(data, at)
+    try:
+        value = plain_pickle.guarded(loader)
+    except Refused as error:
+        raise Refused(str(error), loader.suspicious) from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise Refused("is damaged", loader.suspicious) from error
+    return Structure(value, loader.suspicious, loader.at)
+
+
+def keys(value: Any) -> tuple[str, ...]:
+    """Return the names at the top of a structure."""
+    return tuple(key for key in fields(value) if isinstance(key, str))
+
+
+def fields(value: Any) -> dict[Any, Any]:
+    """Return what a structure holds by name: of a dictionary, or of an object its state."""
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, StandIn):
+        return {}
+    found = dict(value.items or {})
+    for state in value.state if isinstance(value.state, tuple) else (value.state,):
+        if isinstance(state, dict):
+            found |= state
+    return found
+
+
+def values(value: Any) -> dict[str, Plain]:
+    """Return the plain values in a structure by their dotted names, those at the top first.
+
+    Of an object of one plain argument (``SchedulerType('linear')``) the argument counts, of a named
+    constant (``torch.bfloat16``) its name. At most ``VALUES`` are taken.
+    """
+    found: dict[str, Plain] = {}
+    waiting: deque[tuple[str, Any, int]] = deque([("", value, 0)])
+    while waiting and len(found) < VALUES:
+        name, one, level = waiting.popleft()
+        plain = _plain(one)
+        if plain is not None and name:
+            found[name] = plain
+        elif level < LEVELS:
+            start = f"{name}." if name else ""
+            waiting.extend(
+                (start + key, below, level + 1)
+                for key, below in fields(one).items()
+                if isinstance(key, str) and len(key) < LONGEST_NAME
+            )
+    return found
+
+
+def pairs(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the keys and values of a dictionary, the keys unwrapped."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield (key.value if isinstance(key, Key) else key), one
+
+
+def _plain(value: Any) -> Plain | None:
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST_NAME else None
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, StandIn) and not fields(value):
+        if value.arguments is None:
+            return value.name
+        if isinstance(value.arguments, tuple) and len(value.arguments) == 1:
+            only = value.arguments[0]
+            return only if isinstance(only, str | int | float) else None
+    return None
+
+
+@cache
+def _dangers() -> tuple[dict[str, str], frozenset[str]]:
+    rows = shipped.table("pickle_globals")
+    anywhere = frozenset(row["name"] for row in rows if row.get("anywhere"))
+    return {row["name"]: row["does"] for row in rows}, anywhere
+
+
+def danger(name: str) -> str | None:
+    """Return what a class or function could do to the one who loads it, None for an ordinary one.
+
+    Args:
+        name: With its module, as the pickle has it; it may lead through other modules.
+    """
+    dangers, anywhere = _dangers()
+    parts = name.replace("__builtin__.", "builtins.", 1).split(".")
+    for count in range(1, len(parts) + 1):
+        if does := dangers.get(".".join(parts[:count])):
+            return does
+    return next((dangers[part] for part in parts[1:] if part in anywhere), None)
+
+
+class _Structure(Loader):
+    """One pickle of a checkpoint being read."""
+
+    most = MOST_OPCODES
+    deepest = DEEPEST
+
+    def __init__(self, data: bytes, at: int) -> None:
+        super().__init__(data, at)
+        self.suspicious: dict[str, str] = {}
+
+    def begin(self) -> None:
+        """Pass over the opcode that states the protocol, which the oldest two lack."""
+        if self.data[self.at] == 0x80:
+            if self.data[self.at + 1] > 5:
+                raise Refused("is no pickle of protocol 0 to 5")
+            self.at += 2
+
+    def name(self, module: Any, name: Any) -> StandIn:
+        """Return the stand-in of a class or function, and note what it could do."""
+        if not isinstance(module, str) or not isinstance(name, str):
+            self.suspicious[COMPUTED] = "can be anything"
+            return StandIn(COMPUTED)
+        whole = f"{module}.{name}"[:LONGEST_NAME]
+        does = danger(whole)
+        if does is not None:
+            self.suspicious[whole] = does
+        return StandIn(whole)
+
+    def called(self, what: Any, arguments: Any) -> Any:
+        """Return the stand-in of what a call would give."""
+        if not isinstance(what, StandIn) or what.arguments is not None:
+            self.suspicious[COMPUTED] = "can be anything"
+            return StandIn(COMPUTED, arguments)
+        if what.name in MAPPINGS:
+            return {}
+        if what.name in GETATTR and isinstance(arguments, tuple) and len(arguments) >= 2:
+            target = arguments[0].name if isinstance(arguments[0], StandIn) else "builtins.getattr"
+            return self.name(target, arguments[1])
+        return StandIn(what.name, arguments)
+
+    def line(self) -> str:
+        """Return the text up to the end of the line, as protocol 0 writes its arguments."""
+        end = self.data.index(b"\n", self.at)
+        text = self.data[self.at : end]
+        self.at = end + 1
+        return text.decode()
+
+    def sized(self, layout: struct.Struct) -> bytes:
+        """Return bytes behind their number."""
+        return self.taken(layout.unpack(self.taken(layout.size))[0])
+
+
+_U1, _U4, _U8 = struct.Struct("<B"), struct.Struct("<I"), struct.Struct("<Q")
+Step = Callable[[_Structure], None]
+
+
+def _push(make: Callable[[_Structure], Any]) -> Step:
+    return lambda loader: loader.stack.append(make(loader))
+
+
+def _global(loader: _Structure) -> None:
+    module = loader.line()
+    loader.stack.append(loader.name(module, loader.line()))
+
+
+def _stack_global(loader: _Structure) -> None:
+    name, module = loader.stack.pop(), loader.stack.pop()
+    loader.stack.append(loader.name(module, name))
+
+
+def _call(loader: _Structure) -> None:
+    arguments, what = loader.stack.pop(), loader.stack.pop()
+    loader.stack.append(loader.called(what, arguments))
+
+
+def _call_with_names(loader: _Structure) -> None:
+    named, arguments, what = (loader.stack.pop() for _ in range(3))
+    made = loader.called(what, arguments)
+    if isinstance(made, StandIn) and isinstance(named, dict):
+        made.items = named
+    loader.stack.append(made)
+
+
+def _instance(loader: _Structure) -> None:
+    module = loader.line()
+    what = loader.name(module, loader.line())
+    arguments = tuple(loader.marked())
+    loader.stack.append(loader.called(what, arguments))
+
+
+def _object(loader: _Structure) -> None:
+    what, *arguments = loader.marked()
+    loader.stack.append(loader.called(what, tuple(arguments)))
+
+
+def _build(loader: _Structure) -> None:
+    state = loader.stack.pop()
+    made = loader.stack[-1]
+    if isinstance(made, StandIn):
+        made.state = state
+
+
+def _persistent(loader: _Structure) -> None:
+    loader.stack.append(StandIn("persistent", loader.stack.pop()))
+
+
+def _extension(size: int) -> Step:
+    def push(loader: _Structure) -> None:
+        number = int.from_bytes(loader.taken(size), "little")
+        loader.stack.append(StandIn(f"copyreg.extension{number}"))
+
+    return push
+
+
+def _pop(loader: _Structure) -> None:
+    if loader.stack:
+        loader.stack.pop()
+    else:
+        loader.marked()
+
+
+def _add(loader: _Structure, count: int | None) -> None:
+    """Put the values since the mark, or ``count`` of them, into the list below them."""
+    values = loader.marked() if count is None else [loader.stack.pop()]
+    found = loader.stack[-1]
+    if isinstance(found, list):
+        found.extend(values)
+    elif not isinstance(found, StandIn):
+        raise IndexError
+
+
+def _fill(loader: _Structure, values: list[Any]) -> None:
+    found = loader.stack[-1]
+    if isinstance(found, StandIn):
+        found.items = {} if found.items is None else found.items
+        found = found.items
+    if not isinstance(found, dict) or len(values) % 2:
+        raise IndexError
+    for key, value in zip(values[::2], values[1::2], strict=True):
+        simple = isinstance(key, str) or (isinstance(key, int) and -SMALL < key < SMALL)
+        found[key if simple else Key(key)] = value
+
+
+def _set_item(loader: _Structure) -> None:
+    value, key = loader.stack.pop(), loader.stack.pop()
+    _fill(loader, [key, value])
+
+
+def _dictionary(loader: _Structure) -> None:
+    values = loader.marked()
+    loader.stack.append({})
+    _fill(loader, values)
+
+
+def _number(loader: _Structure) -> Plain:
+    text = loader.line()
+    return text == "01" if text in ("00", "01") else int(text.removesuffix("L") or "0")
+
+
+def _long(layout: struct.Struct) -> Step:
+    return _push(lambda loader: int.from_bytes(loader.sized(layout), "little", signed=True))
+
+
+def _huge(loader: _Structure) -> StandIn:
+    return StandIn("int", (len(loader.sized(_U4)),))
+
+
+def _quoted(loader: _Structure) -> str:
+    return codecs.decode(loader.line().strip()[1:-1].encode("latin-1", "replace"), "unicode_escape")
+
+
+def _escaped(loader: _Structure) -> str:
+    return codecs.decode(loader.line().encode("latin-1", "replace"), "raw_unicode_escape")
+
+
+def _old_text(layout: struct.Struct) -> Step:
+    return _push(lambda loader: loader.sized(layout).decode("latin-1"))
+
+
+def _remember(loader: _Structure) -> None:
+    loader.memo[int(loader.line())] = loader.stack[-1]
+
+
+_EVERY: dict[bytes, Callable[[Any], None]] = OPCODES | {
+    b"c": _global, b"\x93": _stack_global, b"R": _call, b"\x81": _call, b"\x92": _call_with_names,
+    b"i": _instance, b"o": _object, b"b": _build, b"Q": _persistent,
+    b"P": _push(lambda loader: StandIn("persistent", loader.line())),
+    b"\x82": _extension(1), b"\x83": _extension(2), b"\x84": _extension(4),
+    b"0": _pop, b"1": lambda loader: loader.marked(), b"2": lambda loader: loader.stack.append(loader.stack[-1]),
+    b"a": lambda loader: _add(loader, 1), b"e": lambda loader: _add(loader, None),
+    b"s": _set_item, b"u": lambda loader: _fill(loader, loader.marked()), b"d": _dictionary,
+    b"l": _push(lambda loader: loader.marked()),
+    b"\x8f": _push(lambda loader: []), b"\x90": lambda loader: _add(loader, None),
+    b"\x91": _push(lambda loader: loader.marked()),
+    b"I": _push(_number), b"L": _push(_number), b"F": _push(lambda loader: float(loader.line())),
+    b"\x8a": _long(_U1), b"\x8b": _push(_huge),
+    b"S": _push(_quoted), b"V": _push(_escaped), b"T": _old_text(_U4), b"U": _old_text(_U1),
+    b"B": _push(lambda loader: loader.sized(_U4)), b"C": _push(lambda loader: loader.sized(_U1)),
+    b"\x8e": _push(lambda loader: loader.sized(_U8)), b"\x96": _push(lambda loader: loader.sized(_U8)),
+    b"\x97": _push(lambda loader: b""), b"\x98": lambda loader: None,
+    b"p": _remember, b"g": _push(lambda loader: loader.memo[int(loader.line())]),
+    b"\x80": lambda loader: loader.taken(1),
+}  # fmt: skip
+
+_Structure.table = plain_pickle.table(_EVERY)
