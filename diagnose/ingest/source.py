@@ -16,13 +16,12 @@ from diagnose.ingest.stream import CONTAINERS, Budget, Codec, reason_of, unpacke
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file in a folder, for parsers that judge names and sizes (checkpoints).
+    """One file in a folder, for parsers that judge files without reading them whole (checkpoints).
 
     Args:
         name: Path relative to the folder, with ``/``.
         size: Bytes.
         head: Up to the first 64 bytes, empty where they were not read.
-        tail: Up to the last 128 bytes, empty where they were not read.
         path: File to read more of; None for a member of an archive and a line of a listing.
         modified: When it was last written, seconds since 1970; None if unknown.
         stored: Bytes it occupies; less than ``size`` where it has holes. None if unknown.
@@ -31,7 +30,6 @@ class Entry:
     name: str
     size: int
     head: bytes = b""
-    tail: bytes = b""
     path: str | None = None
     modified: float | None = None
     stored: int | None = None

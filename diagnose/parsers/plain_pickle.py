@@ -38,6 +38,10 @@ class Refused(Exception):
     """The pickle is not opened, or is damaged; the text says why."""
 
 
+class Damaged(Refused):
+    """The pickle ends before its STOP, or is none."""
+
+
 def load(data: bytes) -> Any:
     """Return the value that a pickle of protocol 2 to 5 holds.
 
@@ -51,14 +55,15 @@ def guarded(loader: "Loader") -> Any:
     """Return the value that a loader reads.
 
     Raises:
-        Refused: It cannot.
+        Damaged: It is cut off or damaged.
+        Refused: It is not opened, or too large.
     """
     try:
         return loader.value()
     except (IndexError, struct.error, KeyError) as error:
-        raise Refused("is cut off before its end or damaged") from error
+        raise Damaged("is cut off before its end or damaged") from error
     except UnicodeDecodeError as error:
-        raise Refused("is damaged: a text in it is not UTF-8") from error
+        raise Damaged("is damaged: a text in it is not UTF-8") from error
 
 
 class Loader:
@@ -265,9 +270,16 @@ OPCODES: dict[bytes, Callable[[Any], None]] = {
 }  # fmt: skip
 
 
-def table(opcodes: dict[bytes, Callable[[Any], None]]) -> tuple[Callable[[Any], None], ...]:
-    """Return the table of a loader that knows these opcodes and refuses all others."""
-    return tuple(opcodes.get(bytes([code]), _refuse) for code in range(256))
+def table(
+    opcodes: dict[bytes, Callable[[Any], None]], other: Callable[[Any], None] = _refuse
+) -> tuple[Callable[[Any], None], ...]:
+    """Return the table of a loader that knows these opcodes.
+
+    Args:
+        opcodes: What each does.
+        other: What is done at any other.
+    """
+    return tuple(opcodes.get(bytes([code]), other) for code in range(256))
 
 
 Loader.table = table(OPCODES)

@@ -10,7 +10,7 @@ A name may be hidden: as an attribute (``torch`` and ``os.system``), by ``getatt
 loading. Each of these is seen here, since arguments are kept. Of dictionaries the keys other than
 texts and small numbers are wrapped, so that hashing one never walks into what it holds.
 
-*Empty*: refused. *Cut off*: refused, since a pickle ends with its STOP.
+*Empty*, *cut off*: damaged, since a pickle ends with its STOP.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 from diagnose import shipped
 from diagnose.parsers import plain_pickle
-from diagnose.parsers.plain_pickle import OPCODES, Loader, Refused
+from diagnose.parsers.plain_pickle import OPCODES, Damaged, Loader, Refused
 
 MOST_BYTES = 64 << 20
 """Of a pickle; that of a model with a million tensors has fewer."""
@@ -45,6 +45,12 @@ SMALL = 1 << 64
 VALUES = 1_000
 LEVELS = 5
 """Plain values taken out of a structure, and how deep they may lie."""
+
+ELEMENT = {
+    "Untyped": 1, "Byte": 1, "Char": 1, "Bool": 1, "Short": 2, "Half": 2, "BFloat16": 2, "Int": 4,
+    "Float": 4, "Long": 8, "Double": 8, "ComplexFloat": 8, "ComplexDouble": 16,
+}  # fmt: skip
+"""Bytes of one element of a storage by its class (torch 1.0 to 2.13, storage.py)."""
 
 MAPPINGS = ("collections.OrderedDict", "collections.defaultdict", "builtins.dict", "__builtin__.dict")  # fmt: skip
 GETATTR = ("builtins.getattr", "__builtin__.getattr")
@@ -82,14 +88,19 @@ class Structure:
     """A pickle as read.
 
     Args:
-        value: What it holds.
+        value: What it holds; None where it could not be read to its end.
         suspicious: Names in it that can run code, in the order of the pickle, each with what it does.
         stop: Where it ends in the bytes.
+        storages: Bytes of each tensor storage it refers to, by key; those of unknown types are left out.
+        damage: What is wrong with it, as what follows its name; None for nothing, and where only
+            the limits of this reader kept it from the end.
     """
 
     value: Any
     suspicious: dict[str, str]
     stop: int
+    storages: dict[str, int]
+    damage: str | None = None
 
 
 def load(data: bytes, at: int = 0) -> Structure:
@@ -98,21 +109,18 @@ def load(data: bytes, at: int = 0) -> Structure:
     Args:
         data: The bytes, which may go on behind it.
         at: Where it begins in them.
-
-    Raises:
-        Refused: It is cut off, damaged or too large. ``Refused.args`` may hold, behind the text,
-            the suspicious names seen before.
     """
-    if len(data) - at > MOST_BYTES:
-        raise Refused(f"has more than {MOST_BYTES >> 20} MiB")
     loader = _Structure(data, at)
+    damage = None
     try:
         value = plain_pickle.guarded(loader)
-    except Refused as error:
-        raise Refused(str(error), loader.suspicious) from error
-    except (ValueError, TypeError, AttributeError) as error:
-        raise Refused("is damaged", loader.suspicious) from error
-    return Structure(value, loader.suspicious, loader.at)
+    except Damaged as error:
+        value, damage = None, str(error)
+    except Refused:
+        value = None
+    except (ValueError, TypeError, AttributeError):
+        value, damage = None, "is damaged"
+    return Structure(value, loader.suspicious, loader.at, loader.storages, damage)
 
 
 def keys(value: Any) -> tuple[str, ...]:
@@ -207,12 +215,13 @@ class _Structure(Loader):
     def __init__(self, data: bytes, at: int) -> None:
         super().__init__(data, at)
         self.suspicious: dict[str, str] = {}
+        self.storages: dict[str, int] = {}
 
     def begin(self) -> None:
         """Pass over the opcode that states the protocol, which the oldest two lack."""
         if self.data[self.at] == 0x80:
             if self.data[self.at + 1] > 5:
-                raise Refused("is no pickle of protocol 0 to 5")
+                raise Damaged("is no pickle of protocol 0 to 5")
             self.at += 2
 
     def name(self, module: Any, name: Any) -> StandIn:
@@ -301,7 +310,14 @@ def _build(loader: _Structure) -> None:
 
 
 def _persistent(loader: _Structure) -> None:
-    loader.stack.append(StandIn("persistent", loader.stack.pop()))
+    """Put a stand-in for what lies outside: ``("storage", class, key, device, elements, ...)``."""
+    told = loader.stack.pop()
+    loader.stack.append(StandIn("persistent", told))
+    if isinstance(told, tuple) and len(told) >= 5 and isinstance(told[1], StandIn):
+        _, kind, key, _, elements, *_ = told
+        each = ELEMENT.get(kind.name.rpartition(".")[2].removesuffix("Storage"))
+        if each is not None and isinstance(key, str) and type(elements) is int:
+            loader.storages[key] = elements * each
 
 
 def _extension(size: int) -> Step:
@@ -402,4 +418,9 @@ _EVERY: dict[bytes, Callable[[Any], None]] = OPCODES | {
     b"\x80": lambda loader: loader.taken(1),
 }  # fmt: skip
 
-_Structure.table = plain_pickle.table(_EVERY)
+
+def _unknown(loader: _Structure) -> None:
+    raise Damaged("is damaged: no pickle has such an opcode")
+
+
+_Structure.table = plain_pickle.table(_EVERY, _unknown)
