@@ -1,10 +1,10 @@
 """The library: logs in, a report out. Prints nothing and never ends the process."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import compress
 from os import PathLike
 from pathlib import Path
@@ -20,9 +20,9 @@ from diagnose.facts.baseline.draft import draft
 from diagnose.facts.baseline.judge import hold_against
 from diagnose.facts.case import Case, build
 from diagnose.facts.clock import Clocks
-from diagnose.ingest.discover import Folder, discover
+from diagnose.ingest.discover import ENTRY_HEAD, Folder, discover
 from diagnose.ingest.paste import split
-from diagnose.ingest.source import Source
+from diagnose.ingest.source import Entry, Source
 from diagnose.ingest.stamp import parse_stamp
 from diagnose.model.baseline import Baseline, BaselineTable
 from diagnose.model.event import Event, Points
@@ -156,27 +156,37 @@ def _read(
     paths: Paths, knowledge: Knowledge, jobs: int | None, progress: Progress | None
 ) -> tuple[Reading, bool]:
     """Return what paths hold, and whether that is nothing at all."""
-    folder_parsers = [one for one in parsers() if isinstance(one, FolderParser)]
-
-    def wants(name: str) -> bool:
-        return any(parser.wants(name) for parser in folder_parsers)
-
-    found = discover([str(path) for path in paths], wants)
+    found = discover([str(path) for path in paths], _wants)
     reading, entries = read_all(
         found.sources,
         knowledge.reader,
-        wants=wants,
+        wants=_wants,
         jobs=jobs,
         progress=progress,
     )
     reading.skipped[:0] = found.skipped
     folders = [*found.folders, *([Folder("", entries)] if entries else [])]
-    for folder in folders:
-        for parser in folder_parsers:
-            wanted = [entry for entry in folder.entries if parser.wants(entry.name)]
-            reading.events.extend(parser.read(folder.name, wanted) if wanted else ())
+    _read_folders(folders, reading)
     nothing = not any(source.bytes for source in reading.sources)
     return reading, nothing and not any(folder.entries for folder in folders)
+
+
+@cache
+def _folder_parsers() -> tuple[FolderParser, ...]:
+    return tuple(one for one in parsers() if isinstance(one, FolderParser))
+
+
+def _wants(name: str) -> bool:
+    """Return whether a file belongs to a dialect of folders."""
+    return any(parser.wants(name) for parser in _folder_parsers())
+
+
+def _read_folders(folders: Iterable[Folder], reading: Reading) -> None:
+    """Add what the parsers of folders say of the files that lie together."""
+    for folder in folders:
+        for parser in _folder_parsers():
+            wanted = [entry for entry in folder.entries if parser.wants(entry.name)]
+            reading.events.extend(parser.read(folder.name, wanted) if wanted else ())
 
 
 def run_text(
@@ -279,13 +289,14 @@ def run_sources(
     Raises:
         NoInputError: All of them are empty; ``report`` holds the report that says so.
     """
-    reading, _ = read_all(
-        sources,
-        knowledge.reader,
-        wants=lambda name: False,
-        jobs=1,
-    )
-    nothing = not any(source.bytes for source in reading.sources)
+    reading, _ = read_all(sources, knowledge.reader, wants=_wants, jobs=1)
+    entries = [
+        Entry(one.name, one.size, one.data[:ENTRY_HEAD], data=one.data)
+        for one in sources
+        if one.data is not None and _wants(one.name)
+    ]
+    _read_folders([Folder("", entries)], reading)
+    nothing = not entries and not any(source.bytes for source in reading.sources)
     return _report(reading, knowledge, limits, lang, baseline, nothing_read=nothing)
 
 

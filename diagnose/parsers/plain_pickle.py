@@ -8,6 +8,7 @@ key ends the process. Of checkpoints ``checkpoint.pickles`` reads more than plai
 walk with a longer table of opcodes, and still calls nothing.
 """
 
+import gc
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +29,7 @@ RUNS_CODE = {
 }  # fmt: skip
 """Opcodes that name or call something outside the pickle (Python, Lib/pickletools.py)."""
 
-_GET, _GET_LONG, _PUT_LONG, _TEXT, _ONE_BYTE, _TWO_BYTES, _STOP = b"hjrXKM."
+_GET, _GET_LONG, _PUT_LONG, _MEMOIZE, _TEXT, _ONE_BYTE, _TWO_BYTES, _STOP = b"hjr\x94XKM."
 
 _U2, _U4, _U8 = struct.Struct("<H"), struct.Struct("<I"), struct.Struct("<Q")
 _I4, _F8 = struct.Struct("<i"), struct.Struct(">d")
@@ -58,12 +59,18 @@ def guarded(loader: "Loader") -> Any:
         Damaged: It is cut off or damaged.
         Refused: It is not opened, or too large.
     """
+    # All that is built stays until the end; to look for garbage in it takes half the time.
+    collects = gc.isenabled()
+    gc.disable()
     try:
         return loader.value()
     except (IndexError, struct.error, KeyError) as error:
         raise Damaged("is cut off before its end or damaged") from error
     except UnicodeDecodeError as error:
         raise Damaged("is damaged: a text in it is not UTF-8") from error
+    finally:
+        if collects:
+            gc.enable()
 
 
 class Loader:
@@ -99,6 +106,8 @@ class Loader:
             elif code == _PUT_LONG:
                 memo[unpack_long(data, at)[0]] = self.stack[-1]
                 at += 4
+            elif code == _MEMOIZE:
+                memo[len(memo)] = self.stack[-1]
             elif code == _TEXT:
                 start = at + 4
                 at = start + unpack_long(data, at)[0]
@@ -174,10 +183,6 @@ def _long_text(loader: Loader) -> None:
 def _put_short(loader: Loader) -> None:
     loader.memo[loader.data[loader.at]] = loader.stack[-1]
     loader.at += 1
-
-
-def _memoize(loader: Loader) -> None:
-    loader.memo[len(loader.memo)] = loader.stack[-1]
 
 
 def _four_bytes(loader: Loader) -> None:
@@ -265,7 +270,7 @@ OPCODES: dict[bytes, Callable[[Any], None]] = {
     b"u": _set_items, b"s": _set_item, b"e": _appends, b"a": _append, b"t": _tuple,
     b"\x85": _tuple_of(1), b"\x86": _tuple_of(2), b"\x87": _tuple_of(3),
     b"\x8c": _short_text, b"\x8d": _long_text,
-    b"q": _put_short, b"\x94": _memoize, b"J": _four_bytes, b"\x8a": _digits, b"G": _real,
+    b"q": _put_short, b"J": _four_bytes, b"\x8a": _digits, b"G": _real,
     b"N": _constant(None), b"\x88": _constant(True), b"\x89": _constant(False), b"\x95": _frame,
 }  # fmt: skip
 

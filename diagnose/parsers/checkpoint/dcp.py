@@ -18,9 +18,12 @@ from typing import Any
 
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import pickles
-from diagnose.parsers.checkpoint.contents import Contents, Damage, Piece, Tensor
+from diagnose.parsers.checkpoint.inside import Contents, Damage, Piece, Tensor
 from diagnose.parsers.checkpoint.pickles import StandIn
 from diagnose.parsers.checkpoint.safetensors import LARGEST, MOST_DIMENSIONS
+
+PIECES = 4_000
+"""Places of tensors that are kept, evenly spread where there are more."""
 
 
 def contents(entry: Entry) -> Contents | None:
@@ -34,18 +37,24 @@ def contents(entry: Entry) -> Contents | None:
     if structure.damage is not None:
         wrong = Damage("truncated", f"its pickle {structure.damage}", None, entry.size)
         return Contents(suspicious=structure.suspicious, problem=wrong)
+    if structure.value is None:
+        return Contents(suspicious=structure.suspicious)
     parts = pickles.fields(structure.value)
     described = _described(parts.get("state_dict_metadata"))
-    pieces = tuple(_pieces(parts.get("storage_data"), described))
+    places = parts.get("storage_data")
     needs: dict[str, int | None] = {}
-    for piece in pieces:
+    pieces: list[Piece] = []
+    apart = len(places) // PIECES + 1 if isinstance(places, dict) else 1
+    for count, piece in enumerate(_pieces(places)):
         needs[piece.path] = max(needs.get(piece.path) or 0, piece.offset + piece.length)
+        if count % apart == 0 and described.get(piece.name, (None, True))[0] is not None:
+            pieces.append(piece)
     return Contents(
         keys=_tops(parts.get("planner_data"), described),
         suspicious=structure.suspicious,
         needs=needs,
         tensors={name: one for name, (one, _) in described.items() if one is not None},
-        pieces=pieces,
+        pieces=tuple(pieces),
         holes=tuple(name for name, (_, filled) in described.items() if not filled),
     )
 
@@ -70,14 +79,11 @@ def _described(table: Any) -> dict[str, tuple[Tensor | None, bool]]:
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
-    """Return the numbers of a ``torch.Size``, which an empty tensor's pickle may write without any."""
-    if not isinstance(value, StandIn) or not isinstance(value.arguments, tuple):
+    """Return the numbers of a ``torch.Size``, None where it is no such."""
+    if not isinstance(value, tuple | list) or len(value) > MOST_DIMENSIONS:
         return None
-    numbers = value.arguments[0] if value.arguments else ()
-    if not isinstance(numbers, tuple | list) or len(numbers) > MOST_DIMENSIONS:
-        return None
-    whole = tuple(one for one in numbers if type(one) is int and 0 <= one < LARGEST)
-    return whole if len(whole) == len(numbers) else None
+    whole = tuple(one for one in value if type(one) is int and 0 <= one < LARGEST)
+    return whole if len(whole) == len(value) else None
 
 
 def _dtype(properties: Any) -> str:
@@ -89,7 +95,7 @@ def _dtype(properties: Any) -> str:
     return first.name if isinstance(first, StandIn) else ""
 
 
-def _pieces(table: Any, described: dict[str, tuple[Tensor | None, bool]]) -> Iterator[Piece]:
+def _pieces(table: Any) -> Iterator[Piece]:
     for index, place in pickles.pairs(table):
         name = pickles.fields(index).get("fqn")
         parts = pickles.fields(place)
@@ -97,8 +103,7 @@ def _pieces(table: Any, described: dict[str, tuple[Tensor | None, bool]]) -> Ite
         if not isinstance(path, str) or type(offset) is not int or type(length) is not int:
             continue
         if isinstance(name, str) and 0 <= offset < LARGEST and 0 <= length < LARGEST:
-            tensor = described.get(name, (None, True))[0] is not None
-            yield Piece(name, path, offset, length, tensor)
+            yield Piece(name, path, offset, length)
 
 
 def _tops(paths: Any, described: dict[str, tuple[Tensor | None, bool]]) -> tuple[str, ...]:

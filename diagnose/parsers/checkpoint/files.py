@@ -9,13 +9,14 @@ format of torch.save, whose pickles say how many bytes must follow.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers.checkpoint import dcp, indexes, legacy, pickles, safetensors, zipped
-from diagnose.parsers.checkpoint.contents import Contents, Damage
 from diagnose.parsers.checkpoint.indexes import INDEX, METADATA, Index
+from diagnose.parsers.checkpoint.inside import Contents, Damage
 
 DATA = LazyPattern(r"\.(?:distcp|pt|pth|ckpt|bin|safetensors)$|(?:^|/)random_states_\d+\.pkl$")
 INDEXES = LazyPattern(r"\.metadata$|\.index\.json$")
@@ -131,30 +132,51 @@ def _pickled(entry: Entry) -> Contents | None:
     )
 
 
-def events(entries: list[Entry], found: list[Index], step_of: StepOf) -> Iterator[Event]:
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was found in the files of one input folder.
+
+    Args:
+        indexes: The indexes among them.
+        wrong: What is wrong with a file, by its name.
+        inside: What a file holds, by its name, of those that were looked into.
+    """
+
+    indexes: list[Index]
+    wrong: dict[str, Damage]
+    inside: dict[str, Contents]
+
+
+def look(entries: list[Entry]) -> Look:
+    """Check each file, hold it against the indexes beside it, look into some of the pickles."""
+    found = indexes.read(entries)
+    wrong = _damaged(entries, found)
+    inside = {index.entry.name: index.contents for index in found}
+    inside |= dict(_opened([entry for entry in entries if entry.name not in wrong]))
+    wrong = {name: one.problem for name, one in inside.items() if one.problem} | wrong
+    return Look(found, wrong, inside)
+
+
+def events(entries: list[Entry], seen: Look, step_of: StepOf) -> Iterator[Event]:
     """Yield an event for each damaged file, and for what indexes and pickles show.
 
     Args:
         entries: Files of one input folder.
-        found: The indexes among them.
+        seen: What was found in them.
         step_of: Gives the step that a path states.
     """
-    wrong = _damaged(entries, found)
-    opened = {index.entry.name: index.contents for index in found}
-    opened |= dict(_opened([entry for entry in entries if entry.name not in wrong]))
-    wrong = {name: inside.problem for name, inside in opened.items() if inside.problem} | wrong
     for entry in entries:
-        if entry.name in wrong:
-            yield _damage_event(entry, wrong[entry.name], step_of(entry.name))
-    for name, inside in opened.items():
+        if entry.name in seen.wrong:
+            yield _damage_event(entry, seen.wrong[entry.name], step_of(entry.name))
+    for name, inside in seen.inside.items():
         for what, does in list(inside.suspicious.items())[:LISTED]:
             yield _suspicious(name, what, does)
-    for index in found:
+    for index in seen.indexes:
         yield from _index_events(index, step_of(index.entry.name))
 
 
 def _damaged(entries: list[Entry], found: list[Index]) -> dict[str, Damage]:
-    """Return what is wrong with files, by name."""
+    """Return what size, head, tail and indexes show to be wrong with files, by name."""
     wrong = {index.inside(path): one for index in found for path, one in index.damaged().items()}
     whole = {
         index.inside(path)

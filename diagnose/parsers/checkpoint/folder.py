@@ -88,9 +88,9 @@ def wants(name: str) -> bool:
 def read(folder: str, entries: list[Entry]) -> Iterator[Event]:
     """Check each checkpoint, compare the steps, follow the pointers."""
     entries = sorted((e for e in entries if wants(e.name)), key=lambda entry: entry.name)
-    found = indexes.read(entries)
+    seen = files.look(entries)
     damaged: set[str] = set()
-    for event in files.events(entries, found, _step_of):
+    for event in files.events(entries, seen, _step_of):
         if event.name in BROKEN:
             damaged.add(event.file)
         yield event
@@ -99,7 +99,7 @@ def read(folder: str, entries: list[Entry]) -> Iterator[Event]:
             yield _unfinished(entry.name.removesuffix("-unfinished"), None, entry.name)
     checkpoints = _checkpoints(folder, entries)
     pointers = [e for e in entries if e.name.rpartition("/")[2] in POINTERS]
-    needed = indexes.needed(found)
+    needed = indexes.needed(seen.indexes)
     missing = {point.path: _missing(point, checkpoints, needed) for point in checkpoints}
     state: dict[str, bool | None] = {}
     for point in checkpoints:

@@ -16,16 +16,13 @@ from typing import Any
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import dcp, safetensors
-from diagnose.parsers.checkpoint.contents import Contents, Damage, Piece
+from diagnose.parsers.checkpoint.inside import Contents, Damage, Piece
 
 METADATA = LazyPattern(r"(?:^|/)(?:__\d+)?\.metadata$")
 INDEX = LazyPattern(r"\.index\.json$")
 
 MOST_JSON = 64 << 20
 """Bytes of an index in JSON."""
-
-PIECES = 4_000
-"""Starts of items looked at in one checkpoint, evenly spread where it has more."""
 
 ZIP = b"PK\x03\x04"
 
@@ -57,9 +54,9 @@ class Index:
     @property
     def leftovers(self) -> list[str]:
         """Shards of DCP that it does not name, relative to it: those of an earlier save."""
-        if not METADATA.search(self.entry.name):
-            return []
         needs = self.contents.needs
+        if not needs or not METADATA.search(self.entry.name):
+            return []
         return [path for path in self.beside if path.endswith(".distcp") and path not in needs]
 
     def damaged(self) -> dict[str, Damage]:
@@ -89,14 +86,11 @@ class Index:
 
         Newer versions may store items in other ways, the same for all.
         """
-        tensors = [
-            piece
-            for piece in self.contents.pieces
-            if piece.tensor and piece.path in self.beside and piece.length
-        ]
         bad: list[Piece] = []
         good = 0
-        for piece in tensors[:: -(-len(tensors) // PIECES) or 1]:
+        for piece in self.contents.pieces:
+            if piece.path not in self.beside or not piece.length:
+                continue
             start = self.beside[piece.path].read(piece.offset, len(ZIP))
             if start == ZIP:
                 good += 1

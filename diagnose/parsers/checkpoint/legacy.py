@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import pickles
-from diagnose.parsers.checkpoint.contents import Contents, Damage
+from diagnose.parsers.checkpoint.inside import Contents, Damage
 from diagnose.parsers.checkpoint.pickles import Structure
 
 MAGIC = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."

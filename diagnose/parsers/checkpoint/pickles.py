@@ -30,8 +30,8 @@ from diagnose.parsers.plain_pickle import OPCODES, Damaged, Loader, Refused
 MOST_BYTES = 64 << 20
 """Of a pickle; that of a model with a million tensors has fewer."""
 
-MOST_OPCODES = 8_000_000
-"""Of a pickle, about half a gigabyte at worst; the metadata of 20,000 files of ten tensors has 6 million."""
+MOST_OPCODES = 16_000_000
+"""Of a pickle; the metadata of 20,000 files of ten tensors each has 15 million."""
 
 DEEPEST = 1_000
 """Opened and unfinished containers; a saved module has three for each of its levels."""
@@ -40,7 +40,7 @@ LONGEST_NAME = 1_000
 """Characters of a module or a class."""
 
 SMALL = 1 << 64
-"""Of numbers as keys. Large ones can be chosen so that all of them fall into one place."""
+"""Of numbers as keys; larger ones can be chosen so that all of them fall into one place of a table."""
 
 VALUES = 1_000
 LEVELS = 5
@@ -52,8 +52,7 @@ ELEMENT = {
 }  # fmt: skip
 """Bytes of one element of a storage by its class (torch 1.0 to 2.13, storage.py)."""
 
-MAPPINGS = ("collections.OrderedDict", "collections.defaultdict", "builtins.dict", "__builtin__.dict")  # fmt: skip
-GETATTR = ("builtins.getattr", "__builtin__.getattr")
+MAPPINGS = ("collections.OrderedDict", "collections.defaultdict", "builtins.dict")
 COMPUTED = "a name that is computed while loading"
 
 Plain = str | int | float | bool
@@ -199,7 +198,7 @@ def danger(name: str) -> str | None:
         name: With its module, as the pickle has it; it may lead through other modules.
     """
     dangers, anywhere = _dangers()
-    parts = name.replace("__builtin__.", "builtins.", 1).split(".")
+    parts = name.split(".")
     for count in range(1, len(parts) + 1):
         if does := dangers.get(".".join(parts[:count])):
             return does
@@ -229,6 +228,7 @@ class _Structure(Loader):
         if not isinstance(module, str) or not isinstance(name, str):
             self.suspicious[COMPUTED] = "can be anything"
             return StandIn(COMPUTED)
+        module = "builtins" if module == "__builtin__" else module  # as Python 2 called it
         whole = f"{module}.{name}"[:LONGEST_NAME]
         does = danger(whole)
         if does is not None:
@@ -242,17 +242,19 @@ class _Structure(Loader):
             return StandIn(COMPUTED, arguments)
         if what.name in MAPPINGS:
             return {}
-        if what.name in GETATTR and isinstance(arguments, tuple) and len(arguments) >= 2:
+        if what.name == "torch.Size" and isinstance(arguments, tuple):
+            return arguments[0] if arguments else ()
+        if what.name == "builtins.getattr" and isinstance(arguments, tuple) and len(arguments) >= 2:
             target = arguments[0].name if isinstance(arguments[0], StandIn) else "builtins.getattr"
             return self.name(target, arguments[1])
         return StandIn(what.name, arguments)
 
-    def line(self) -> str:
-        """Return the text up to the end of the line, as protocol 0 writes its arguments."""
+    def line(self) -> bytes:
+        """Return the bytes up to the end of the line, as protocol 0 writes its arguments."""
         end = self.data.index(b"\n", self.at)
         text = self.data[self.at : end]
         self.at = end + 1
-        return text.decode()
+        return text
 
     def sized(self, layout: struct.Struct) -> bytes:
         """Return bytes behind their number."""
@@ -264,12 +266,16 @@ Step = Callable[[_Structure], None]
 
 
 def _push(make: Callable[[_Structure], Any]) -> Step:
-    return lambda loader: loader.stack.append(make(loader))
+    def push(loader: _Structure) -> None:
+        value = make(loader)
+        loader.stack.append(value)  # To go back before a mark changes the stack.
+
+    return push
 
 
 def _global(loader: _Structure) -> None:
-    module = loader.line()
-    loader.stack.append(loader.name(module, loader.line()))
+    module, name = loader.line().decode(), loader.line().decode()
+    loader.stack.append(loader.name(module, name))
 
 
 def _stack_global(loader: _Structure) -> None:
@@ -291,8 +297,8 @@ def _call_with_names(loader: _Structure) -> None:
 
 
 def _instance(loader: _Structure) -> None:
-    module = loader.line()
-    what = loader.name(module, loader.line())
+    module, name = loader.line().decode(), loader.line().decode()
+    what = loader.name(module, name)
     arguments = tuple(loader.marked())
     loader.stack.append(loader.called(what, arguments))
 
@@ -370,7 +376,7 @@ def _dictionary(loader: _Structure) -> None:
 
 def _number(loader: _Structure) -> Plain:
     text = loader.line()
-    return text == "01" if text in ("00", "01") else int(text.removesuffix("L") or "0")
+    return text == b"01" if text in (b"00", b"01") else int(text.removesuffix(b"L") or b"0")
 
 
 def _long(layout: struct.Struct) -> Step:
@@ -382,11 +388,11 @@ def _huge(loader: _Structure) -> StandIn:
 
 
 def _quoted(loader: _Structure) -> str:
-    return codecs.decode(loader.line().strip()[1:-1].encode("latin-1", "replace"), "unicode_escape")
+    return codecs.decode(loader.line().strip()[1:-1], "unicode_escape")
 
 
 def _escaped(loader: _Structure) -> str:
-    return codecs.decode(loader.line().encode("latin-1", "replace"), "raw_unicode_escape")
+    return codecs.decode(loader.line(), "raw_unicode_escape")
 
 
 def _old_text(layout: struct.Struct) -> Step:
@@ -394,7 +400,10 @@ def _old_text(layout: struct.Struct) -> Step:
 
 
 def _remember(loader: _Structure) -> None:
-    loader.memo[int(loader.line())] = loader.stack[-1]
+    place = int(loader.line())
+    if not 0 <= place < SMALL:
+        raise IndexError
+    loader.memo[place] = loader.stack[-1]
 
 
 _EVERY: dict[bytes, Callable[[Any], None]] = OPCODES | {

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from diagnose.ingest.source import Entry
-from diagnose.parsers.checkpoint.contents import Contents, Damage, Tensor
+from diagnose.parsers.checkpoint.inside import Contents, Damage, Tensor
 
 LONGEST_HEADER = 100_000_000
 """Bytes; the library refuses more."""

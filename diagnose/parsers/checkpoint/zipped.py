@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import pickles
-from diagnose.parsers.checkpoint.contents import Contents, Damage
+from diagnose.parsers.checkpoint.inside import Contents, Damage
 
 START, CENTRAL, END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 END64, LOCATOR64 = b"PK\x06\x06", b"PK\x06\x07"

@@ -46,21 +46,19 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One item of a DCP checkpoint.
+    """A tensor of a DCP checkpoint, or a part of it, in its file.
 
     Args:
-        name: Of the tensor or object.
+        name: Of the tensor.
         path: File it lies in, relative to the metadata.
         offset: Byte it begins at.
         length: Its bytes.
-        tensor: Whether it is part of a tensor.
     """
 
     name: str
     path: str
     offset: int
     length: int
-    tensor: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ class Contents:
             None where it states none.
         tensors: Of safetensors and of DCP's metadata, by name.
         homes: Of an index of safetensors, the file each tensor is said to be in.
-        pieces: Of DCP's metadata, where what lies.
+        pieces: Of DCP's metadata, where some of the tensors lie.
         holes: Of DCP's metadata, tensors that their chunks do not fill.
         total_size: Bytes of all tensors as an index states them.
         problem: What only a look inside shows to be wrong, None for nothing.
