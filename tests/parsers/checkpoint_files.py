@@ -38,8 +38,11 @@ class Desk:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(path.read_bytes())
 
+    def entries(self):
+        return entries(self.path)
+
     def read(self):
-        return list(dialect.read("in", entries(self.path)))
+        return list(dialect.read("in", self.entries()))
 
 
 def wrong(entry):

@@ -10,7 +10,7 @@ from diagnose.parsers.checkpoint import files
 from diagnose.parsers.checkpoint import folder as dialect
 
 ZIPS = ("torch/new.pt", "torch/protocol4.pt", "torch/stream.pt", "torch/no_crc.pt")
-PRESENT = ("ckpt.folder", "ckpt.newest_complete")
+PRESENT = ("ckpt.folder", "ckpt.newest_complete", "ckpt.index")
 
 
 @pytest.fixture

@@ -261,6 +261,25 @@ def _index_events(index: Index, step: int | None) -> Iterator[Event]:
     if leftovers := index.leftovers:
         what = f"{len(leftovers)} shards that it does not name"
         yield told("ckpt.leftover_shards", Nature.MEASUREMENT, what, leftovers)
-    for file, tensors in index.strangers().items():
+    headers = index.headers()
+    for file, tensors in index.strangers(headers).items():
         what = f"{len(tensors)} tensors that are not in {file}"
         yield told("ckpt.index_mismatch", Nature.ERROR, what, tensors, shard=file)
+    if headers and len(headers) == len(index.contents.needs):
+        yield _total_event(index, headers, step)
+
+
+def _total_event(index: Index, headers: dict[str, safetensors.Header], step: int | None) -> Event:
+    """Return what an index states beside what its files hold; writers count tied weights differently."""
+    sizes = [one.bytes or 0 for header in headers.values() for one in header.tensors.values()]
+    stated, stored = index.contents.total_size, sum(sizes)
+    fields: dict[str, Value] = {
+        "step": step,
+        "files": len(headers),
+        "tensors": len(sizes),
+        "stated": stated,
+        "stored": stored,
+        "difference": None if stated is None else stated - stored,
+    }
+    text = f"{index.entry.name}: {len(sizes)} tensors in {len(headers)} files, {stored} bytes"
+    return _event("ckpt.index", Nature.MEASUREMENT, index.entry.name, text, fields)

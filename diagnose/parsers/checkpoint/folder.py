@@ -343,6 +343,7 @@ PARSERS = (
             "ckpt.tensor_holes",
             "ckpt.leftover_shards",
             "ckpt.index_mismatch",
+            "ckpt.index",
             "ckpt.suspicious_pickle",
             "ckpt.size_outlier",
             "ckpt.latest_dangling",

@@ -17,6 +17,7 @@ from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import dcp, safetensors
 from diagnose.parsers.checkpoint.inside import Contents, Damage, Piece
+from diagnose.parsers.checkpoint.safetensors import Header
 
 METADATA = LazyPattern(r"(?:^|/)(?:__\d+)?\.metadata$")
 INDEX = LazyPattern(r"\.index\.json$")
@@ -99,17 +100,25 @@ class Index:
         if good:
             yield from bad
 
-    def strangers(self) -> dict[str, list[str]]:
-        """Tensors that are not in the file the index names, by file; whole safetensors only."""
+    def headers(self) -> dict[str, Header]:
+        """Return the headers of the whole files of safetensors that it names, by path."""
+        paths = [path for path in self.contents.homes.values() if path.endswith(".safetensors")]
+        read = {
+            path: safetensors.header(self.beside[path])
+            for path in dict.fromkeys(paths)
+            if path in self.beside
+        }
+        return {path: one for path, one in read.items() if isinstance(one, Header)}
+
+    def strangers(self, headers: dict[str, Header]) -> dict[str, list[str]]:
+        """Return the tensors that are not in the file it names for them, by file.
+
+        Args:
+            headers: Of the files.
+        """
         found: dict[str, list[str]] = {}
-        headers: dict[str, safetensors.Header | Damage | None] = {}
         for tensor, path in self.contents.homes.items():
-            if path not in self.beside or not path.endswith(".safetensors"):
-                continue
-            if path not in headers:
-                headers[path] = safetensors.header(self.beside[path])
-            header = headers[path]
-            if isinstance(header, safetensors.Header) and tensor not in header.tensors:
+            if path in headers and tensor not in headers[path].tensors:
                 found.setdefault(path, []).append(tensor)
         return found
 
