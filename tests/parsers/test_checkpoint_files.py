@@ -82,8 +82,8 @@ def test_checksums_that_a_job_switched_off_are_no_damage(desk):
     "change, kind, reason",
     [
         (lambda data: zeroed(data, len(data) - 98, 98), "zeros", "ends in zeros"),
-        (lambda data: data + b"\n\n", "size-mismatch", "2 bytes follow its end"),
-        (lambda data: data[:3000] + data[3100:], "size-mismatch", "100 bytes are missing before"),
+        (lambda data: data + b"\n\n", "size-mismatch", "2 bytes too many behind its end"),
+        (lambda data: data[:3000] + data[3100:], "size-mismatch", "100 bytes missing before"),
         (lambda data: data[:3000] + bytes(50) + data[3000:], "size-mismatch", "50 bytes too many"),
         (lambda data: b"x" * 4 + data[4:], "header", "first bytes"),
         (lambda data: bytes(64) + data[64:], "zeros", "begins with zeros"),

@@ -16,7 +16,7 @@ from typing import Any
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import dcp, safetensors
-from diagnose.parsers.checkpoint.inside import Contents, Damage, Piece
+from diagnose.parsers.checkpoint.inside import Contents, Damage, Piece, in_bytes
 from diagnose.parsers.checkpoint.safetensors import Header
 
 METADATA = LazyPattern(r"(?:^|/)(?:__\d+)?\.metadata$")
@@ -67,7 +67,7 @@ class Index:
             entry = self.beside.get(path)
             if entry is not None and need is not None and 0 < entry.size < need:
                 short = need - entry.size
-                reason = f"{short:,} byte{'s' if short > 1 else ''} short: {self.shown} calls for {need:,}"
+                reason = f"{in_bytes(short)} short: {self.shown} calls for {need:,}"
                 found[path] = Damage("size-mismatch", reason, need, entry.size)
         for piece in self._bad_starts():
             entry = self.beside[piece.path]

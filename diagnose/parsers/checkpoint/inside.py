@@ -12,6 +12,11 @@ Kind = Literal[
 page or message of a server, no head of its format, damage inside, too few or too many bytes."""
 
 
+def in_bytes(count: int) -> str:
+    """Return a number of bytes in words, such as ``1,024 bytes``."""
+    return f"{count:,} byte{'' if count == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Damage:
     """Why a file cannot be what was saved.

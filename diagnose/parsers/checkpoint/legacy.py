@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import pickles
-from diagnose.parsers.checkpoint.inside import Contents, Damage
+from diagnose.parsers.checkpoint.inside import Contents, Damage, in_bytes
 from diagnose.parsers.checkpoint.pickles import Structure
 
 MAGIC = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
@@ -42,7 +42,7 @@ def damage(entry: Entry) -> Damage | None:
     if entry.size == expected:
         return None
     short = expected - entry.size
-    reason = f"{abs(short):,} bytes {'short' if short > 0 else 'too many'}: its pickles call for {expected:,}"
+    reason = f"{in_bytes(abs(short))} {'short' if short > 0 else 'too many'}: its pickles call for {expected:,}"
     return Damage("truncated" if short > 0 else "size-mismatch", reason, expected, entry.size)
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from diagnose.ingest.source import Entry
-from diagnose.parsers.checkpoint.inside import Contents, Damage, Tensor
+from diagnose.parsers.checkpoint.inside import Contents, Damage, Tensor, in_bytes
 
 LONGEST_HEADER = 100_000_000
 """Bytes; the library refuses more."""
@@ -94,12 +94,8 @@ def header(entry: Entry) -> Header | Damage | None:
 
 
 def _short(expected: int, size: int, why: str) -> Damage:
-    reason = f"{_bytes(expected - size)} short: {why}"
+    reason = f"{in_bytes(expected - size)} short: {why}"
     return Damage("truncated", reason, expected, size)
-
-
-def _bytes(count: int) -> str:
-    return f"{count:,} byte{'' if count == 1 else 's'}"
 
 
 def _other_format(head: bytes) -> str | None:
@@ -135,7 +131,7 @@ def _judged(table: dict[str, Any], start: int, size: int) -> Header | Damage:
     if size < expected:
         return _short(expected, size, f"its header calls for {expected:,}")
     if size > expected:
-        reason = f"{_bytes(size - expected)} too many: its header calls for {expected:,}"
+        reason = f"{in_bytes(size - expected)} too many: its header calls for {expected:,}"
         return Damage("size-mismatch", reason, expected, size)
     noted = metadata if isinstance(metadata, dict) else {}
     return Header(tensors, {str(key): str(value) for key, value in noted.items()}, expected)

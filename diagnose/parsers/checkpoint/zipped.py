@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import pickles
-from diagnose.parsers.checkpoint.inside import Contents, Damage
+from diagnose.parsers.checkpoint.inside import Contents, Damage, in_bytes
 
 START, CENTRAL, END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 END64, LOCATOR64 = b"PK\x06\x06", b"PK\x06\x07"
@@ -201,7 +201,7 @@ def directory(entry: Entry) -> tuple[list[Member], int] | None:
         raise Broken(
             Damage(
                 "size-mismatch",
-                f"{abs(gap):,} bytes {'are missing' if gap > 0 else 'too many'} before the directory at its end",
+                f"{in_bytes(abs(gap))} {'missing' if gap > 0 else 'too many'} before the directory at its end",
                 expected=entry.size + gap,
                 found=entry.size,
             )
@@ -231,7 +231,12 @@ def _end_record(entry: Entry, tail: bytes) -> int:
             if comment == 0 and at >= _LOCATOR64.size:
                 whole = entry.size - behind
                 raise Broken(
-                    Damage("size-mismatch", f"{behind:,} bytes follow its end", whole, entry.size)
+                    Damage(
+                        "size-mismatch",
+                        f"{in_bytes(behind)} too many behind its end",
+                        whole,
+                        entry.size,
+                    )
                 )
         at = tail.rfind(END, 0, at)
     if not any(tail[-TAIL:]):
