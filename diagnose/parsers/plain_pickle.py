@@ -10,7 +10,8 @@ walk with a longer table of opcodes, and still calls nothing.
 
 import gc
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 MAX_OBJECTS = 4_000_000
@@ -29,7 +30,8 @@ RUNS_CODE = {
 }  # fmt: skip
 """Opcodes that name or call something outside the pickle (Python, Lib/pickletools.py)."""
 
-_GET, _GET_LONG, _PUT_LONG, _MEMOIZE, _TEXT, _ONE_BYTE, _TWO_BYTES, _STOP = b"hjr\x94XKM."
+IN_LOOP = b"hjr\x94XKM."
+_GET, _GET_LONG, _PUT_LONG, _MEMOIZE, _TEXT, _ONE_BYTE, _TWO_BYTES, _STOP = IN_LOOP
 
 _U2, _U4, _U8 = struct.Struct("<H"), struct.Struct("<I"), struct.Struct("<Q")
 _I4, _F8 = struct.Struct("<i"), struct.Struct(">d")
@@ -59,15 +61,22 @@ def guarded(loader: "Loader") -> Any:
         Damaged: It is cut off or damaged.
         Refused: It is not opened, or too large.
     """
-    # All that is built stays until the end; to look for garbage in it takes half the time.
-    collects = gc.isenabled()
-    gc.disable()
     try:
-        return loader.value()
+        with kept():
+            return loader.value()
     except (IndexError, struct.error, KeyError) as error:
         raise Damaged("is cut off before its end or damaged") from error
     except UnicodeDecodeError as error:
         raise Damaged("is damaged: a text in it is not UTF-8") from error
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Look for no garbage while millions of objects are built that stay; it takes half the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
     finally:
         if collects:
             gc.enable()
@@ -80,7 +89,7 @@ class Loader:
     each opcode does, ``most`` and ``deepest`` are the limits of opcodes and of open containers.
     """
 
-    table: tuple[Callable[[Any], None], ...]
+    table: tuple[Callable[[Any], None] | None, ...]
     most = MAX_OBJECTS
     deepest = MAX_DEPTH
 
@@ -100,7 +109,12 @@ class Loader:
         for _ in range(self.most):
             code = data[at]
             at += 1
-            if code == _GET:
+            step = table[code]
+            if step is not None:
+                self.at = at
+                step(self)
+                at = self.at
+            elif code == _GET:
                 self.stack.append(memo[data[at]])
                 at += 1
             elif code == _PUT_LONG:
@@ -123,13 +137,9 @@ class Loader:
             elif code == _GET_LONG:
                 self.stack.append(memo[unpack_long(data, at)[0]])
                 at += 4
-            elif code == _STOP:
+            else:  # _STOP
                 self.at = at
                 return self.stack[-1]
-            else:
-                self.at = at
-                table[code](self)
-                at = self.at
         raise Refused(f"holds more than {self.most:,} values")
 
     def begin(self) -> None:
@@ -277,14 +287,16 @@ OPCODES: dict[bytes, Callable[[Any], None]] = {
 
 def table(
     opcodes: dict[bytes, Callable[[Any], None]], other: Callable[[Any], None] = _refuse
-) -> tuple[Callable[[Any], None], ...]:
-    """Return the table of a loader that knows these opcodes.
+) -> tuple[Callable[[Any], None] | None, ...]:
+    """Return the table of a loader that knows these opcodes, None for those of its own loop.
 
     Args:
         opcodes: What each does.
         other: What is done at any other.
     """
-    return tuple(opcodes.get(bytes([code]), other) for code in range(256))
+    return tuple(
+        None if code in IN_LOOP else opcodes.get(bytes([code]), other) for code in range(256)
+    )
 
 
 Loader.table = table(OPCODES)

@@ -21,6 +21,7 @@ from diagnose.parsers.checkpoint import pickles
 from diagnose.parsers.checkpoint.inside import Contents, Damage, Piece, Tensor
 from diagnose.parsers.checkpoint.pickles import StandIn
 from diagnose.parsers.checkpoint.safetensors import LARGEST, MOST_DIMENSIONS
+from diagnose.parsers.plain_pickle import kept
 
 PIECES = 4_000
 """Places of tensors that are kept, evenly spread where there are more."""
@@ -33,13 +34,18 @@ def contents(entry: Entry) -> Contents | None:
     data = entry.read(0, entry.size)
     if data is None:
         return None
-    structure = pickles.load(data)
-    if structure.damage is not None:
-        wrong = Damage("truncated", f"its pickle {structure.damage}", None, entry.size)
-        return Contents(suspicious=structure.suspicious, problem=wrong)
-    if structure.value is None:
-        return Contents(suspicious=structure.suspicious)
-    parts = pickles.fields(structure.value)
+    with kept():
+        structure = pickles.load(data)
+        if structure.damage is not None:
+            wrong = Damage("truncated", f"its pickle {structure.damage}", None, entry.size)
+            return Contents(suspicious=structure.suspicious, problem=wrong)
+        if structure.value is None:
+            return Contents(suspicious=structure.suspicious)
+        return _told(pickles.fields(structure.value), structure.suspicious)
+
+
+def _told(parts: dict[Any, Any], suspicious: dict[str, str]) -> Contents:
+    """Return what the fields of ``Metadata`` say."""
     described = _described(parts.get("state_dict_metadata"))
     places = parts.get("storage_data")
     needs: dict[str, int | None] = {}
@@ -51,7 +57,7 @@ def contents(entry: Entry) -> Contents | None:
             pieces.append(piece)
     return Contents(
         keys=_tops(parts.get("planner_data"), described),
-        suspicious=structure.suspicious,
+        suspicious=suspicious,
         needs=needs,
         tensors={name: one for name, (one, _) in described.items() if one is not None},
         pieces=tuple(pieces),

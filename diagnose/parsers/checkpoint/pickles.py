@@ -240,10 +240,10 @@ class _Structure(Loader):
         if not isinstance(what, StandIn) or what.arguments is not None:
             self.suspicious[COMPUTED] = "can be anything"
             return StandIn(COMPUTED, arguments)
-        if what.name in MAPPINGS:
-            return {}
         if what.name == "torch.Size" and isinstance(arguments, tuple):
             return arguments[0] if arguments else ()
+        if what.name in MAPPINGS:
+            return {}
         if what.name == "builtins.getattr" and isinstance(arguments, tuple) and len(arguments) >= 2:
             target = arguments[0].name if isinstance(arguments[0], StandIn) else "builtins.getattr"
             return self.name(target, arguments[1])
