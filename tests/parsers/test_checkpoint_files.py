@@ -127,6 +127,8 @@ def test_a_zip_packed_again_is_whole_with_its_members_and_damaged_without(desk):
     assert files.damage(lost).reason == "no data.pkl is in it"
     twice = desk.entry("model.pt", rezipped(lambda name: [name] * (1 + name.endswith("data.pkl"))))
     assert files.damage(twice).reason == "more than one data.pkl is in it"
+    old = desk.entry("model.pt", rezipped(lambda name: [] if name.endswith("/version") else [name]))
+    assert files.damage(old).reason == "no version is in it"
     fewer = desk.entry("model.pt", rezipped(lambda name: [] if name.endswith("data/3") else [name]))
     assert wrong(fewer).reason == "its member data/3 is missing"
 
@@ -281,6 +283,22 @@ def test_equal_random_states_of_ranks_have_equal_members(desk):
     assert states[0]["data/0"][0] == 5056
     unchecked = files.contents(desk.entry("no_crc.pt", made("torch/no_crc.pt"))).members
     assert unchecked["data/0"] == (64, None)
+
+
+def rng(desk, *ranks):
+    for rank, source in enumerate(ranks):
+        desk.entry(f"checkpoint-5/rng_state_{rank}.pth", made(f"torch/rng_state_{source}.pth"))
+    return named(desk.read(), "ckpt.rng_duplicate")
+
+
+def test_equal_random_states_of_all_ranks_are_an_event(desk):
+    (event,) = rng(desk, 0, 1)
+    assert (event["path"], event["step"], event["count"]) == ("checkpoint-5", 5, 2)
+    assert rng(desk, 0, 1, 2) == []
+
+
+def test_a_single_random_state_is_not_compared(desk):
+    assert rng(desk, 0) == []
 
 
 def test_a_file_in_an_archive_is_judged_by_its_size_and_first_bytes():

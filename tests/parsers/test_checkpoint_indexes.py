@@ -1,4 +1,5 @@
 import json
+import os
 import pickle
 
 import pytest
@@ -103,6 +104,18 @@ def test_metadata_of_single_ranks_counts_without_a_common_one(dcp):
     (dcp.path / "step-500/__3_0.distcp").unlink()
     found = indexes.read(dcp.entries())
     assert [index.missing for index in found] == [["__3_0.distcp"]]
+
+
+def test_of_much_metadata_the_newest_is_read(desk, monkeypatch):
+    monkeypatch.setattr(indexes, "MOST_METADATA", 7000)
+    for step, modified in ((1, 300), (2, 100), (3, 200)):
+        desk.copy("dcp", f"run{step}")
+        os.utime(desk.path / f"run{step}/step-500/.metadata", (modified, modified))
+    read = indexes.read(desk.entries())
+    assert [one.entry.name for one in read] == [
+        "run1/step-500/.metadata",
+        "run3/step-500/.metadata",
+    ]
 
 
 def test_an_interrupted_save_has_no_index(dcp):

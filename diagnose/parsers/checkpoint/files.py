@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Nature, Value
-from diagnose.parsers.checkpoint import dcp, indexes, legacy, pickles, safetensors, zipped
+from diagnose.parsers.checkpoint import (
+    dcp,
+    indexes,
+    legacy,
+    pickles,
+    random_states,
+    safetensors,
+    zipped,
+)
 from diagnose.parsers.checkpoint.indexes import INDEX, METADATA, Index
 from diagnose.parsers.checkpoint.inside import Contents, Damage
 
@@ -171,6 +179,8 @@ def events(entries: list[Entry], seen: Look, step_of: StepOf) -> Iterator[Event]
     for name, inside in seen.inside.items():
         for what, does in list(inside.suspicious.items())[:LISTED]:
             yield _suspicious(name, what, does)
+    for same in random_states.equal(seen.inside):
+        yield _equal_event(same, step_of(same.names[0]))
     for index in seen.indexes:
         yield from _index_events(index, step_of(index.entry.name))
 
@@ -243,6 +253,14 @@ def _suspicious(path: str, what: str, does: str) -> Event:
     fields: dict[str, Value] = {"global": what, "does": does}
     text = f"{path}: its pickle names {what}, which {does}"
     return _event("ckpt.suspicious_pickle", Nature.MEASUREMENT, path, text, fields)
+
+
+def _equal_event(same: random_states.Equal, step: int | None) -> Event:
+    path = same.folder or "."
+    count = len(same.names)
+    fields: dict[str, Value] = {"step": step, "names": [*same.names[:LISTED]], "count": count}
+    text = f"{path}: the random states of {count} ranks are the same"
+    return _event("ckpt.rng_duplicate", Nature.MEASUREMENT, path, text, fields)
 
 
 def _index_events(index: Index, step: int | None) -> Iterator[Event]:

@@ -345,6 +345,7 @@ PARSERS = (
             "ckpt.index_mismatch",
             "ckpt.index",
             "ckpt.suspicious_pickle",
+            "ckpt.rng_duplicate",
             "ckpt.size_outlier",
             "ckpt.latest_dangling",
             "ckpt.newest_complete",

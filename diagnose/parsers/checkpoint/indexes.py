@@ -25,6 +25,9 @@ INDEX = LazyPattern(r"\.index\.json$")
 MOST_JSON = 64 << 20
 """Bytes of an index in JSON."""
 
+MOST_METADATA = 64 << 20
+"""Bytes of all metadata of DCP that is read of one input folder, the newest first."""
+
 ZIP = b"PK\x03\x04"
 
 
@@ -133,20 +136,23 @@ def read(entries: list[Entry]) -> list[Index]:
         folder, _, name = entry.name.rpartition("/")
         by_folder.setdefault(folder, {})[name] = entry
     found: list[Index] = []
-    for folder, files in by_folder.items():
-        for name, entry in files.items():
-            if METADATA.search(name):
-                contents = (
-                    None if name != ".metadata" and ".metadata" in files else dcp.contents(entry)
-                )
-            elif INDEX.search(name):
-                contents = json_contents(entry)
-            else:
+    left = MOST_METADATA
+    for entry in sorted(entries, key=lambda one: (one.modified or 0, one.name), reverse=True):
+        folder, _, name = entry.name.rpartition("/")
+        files = by_folder[folder]
+        if METADATA.search(name):
+            if (name != ".metadata" and ".metadata" in files) or entry.size > left:
                 continue
-            if contents is not None:
-                below = _below(folder, files, contents, by_folder)
-                found.append(Index(entry, contents, below))
-    return found
+            left -= entry.size
+            contents = dcp.contents(entry)
+        elif INDEX.search(name):
+            contents = json_contents(entry)
+        else:
+            continue
+        if contents is not None:
+            below = _below(folder, files, contents, by_folder)
+            found.append(Index(entry, contents, below))
+    return sorted(found, key=lambda index: index.entry.name)
 
 
 def _below(

@@ -206,9 +206,8 @@ def directory(entry: Entry) -> tuple[list[Member], int] | None:
                 found=entry.size,
             )
         )
-    if length > MOST_DIRECTORY:
-        return None
-    return _members(entry, entry.read(start, length) or b"", count), start
+    listed = entry.read(start, length) if length <= MOST_DIRECTORY else None
+    return None if listed is None else (_members(entry, listed, count), start)
 
 
 def _lost(entry: Entry, reason: str) -> Damage:
@@ -313,6 +312,8 @@ def _check_names(members: list[Member]) -> None:
     if ours and names.count(b"data.pkl") != 1:
         found = "no data.pkl" if b"data.pkl" not in names else "more than one data.pkl"
         raise Broken(Damage("member", f"{found} is in it"))
+    if ours and not {b"version", b".data/version"} & {*names}:
+        raise Broken(Damage("member", "no version is in it"))
 
 
 def _check_places(entry: Entry, members: list[Member], start: int) -> None:
