@@ -9,7 +9,7 @@ from checkpoint_files import Desk, made, named
 from hypothesis import given
 from hypothesis import strategies as some
 
-from diagnose.parsers.checkpoint import files, pickles
+from diagnose.parsers.checkpoint import files, pickles, structure
 from diagnose.parsers.checkpoint import folder as dialect
 
 PROTOCOLS = range(6)
@@ -56,8 +56,8 @@ def test_a_pickle_cut_off_anywhere_is_damaged(value, protocol, data):
 def test_any_bytes_are_read_or_damaged(data):
     for packed in (data, b"\x80\x04" + data):
         read = pickles.load(packed)
-        pickles.keys(read.value)
-        pickles.values(read.value)
+        structure.keys(read.value)
+        structure.values(read.value)
 
 
 def test_objects_become_stand_ins_with_their_state():
@@ -66,8 +66,8 @@ def test_objects_become_stand_ins_with_their_state():
     )  # fmt: skip
     for protocol in PROTOCOLS:
         read = pickles.load(pickle.dumps(state, protocol))
-        assert pickles.keys(read.value)[:2] == ("args", "sets")
-        assert pickles.values(read.value)["args.world_size"] == 8
+        assert structure.keys(read.value)[:2] == ("args", "sets")
+        assert structure.values(read.value)["args.world_size"] == 8
         assert read.suspicious == {}
 
 
@@ -96,6 +96,8 @@ def test_a_hostile_pickle_runs_nothing_and_is_named(desk, function, arguments, n
         (b"cos\nsystem\n(S'id'\ntR.", "os.system"),
         (b"(S'id'\nios\nsystem\n.", "os.system"),
         (b"(cos\nsystem\nS'id'\no.", "os.system"),
+        (b"S'o\\163'\nS'\\x73ystem'\n\x93.", "os.system"),
+        (b"S'o\\163'\nS'\\x73ystem'\n\x93.", "os.system"),
         (b"Vo\\u0073\nVsystem\n\x93.", "os.system"),
         (b"\x80\x04\x8c\x05torch\x8c\x09os.system\x93.", "torch.os.system"),
         (b"\x80\x02ccopy_reg\n_reconstructor\n0csubprocess\nPopen\n.", "subprocess.Popen"),
@@ -152,19 +154,33 @@ def nested(count):
 )  # fmt: skip
 def test_a_bomb_ends_quickly(packed):
     read = pickles.load(packed)
-    pickles.keys(read.value)
-    assert len(pickles.values(read.value)) <= pickles.VALUES
+    structure.keys(read.value)
+    assert len(structure.values(read.value)) <= structure.VALUES
+
+
+def test_an_object_at_the_end_of_many_paths_is_entered_once():
+    below = {}
+    for _ in range(structure.LEVELS):
+        below = {f"k{n}": below for n in range(1000)}
+    assert structure.values(below) == {}
+
+
+def test_overlong_and_too_many_names_end_the_reading_of_a_name():
+    long = pickles.load(b"c" + b"a." * 5000 + b"\nos.system\n.")
+    assert [*long.suspicious] == [pickles.OVERLONG]
+    many = pickles.load(b"".join(b"cm\nf%d\n0" % n for n in range(20_000)) + b"N.")
+    assert (many.value, many.damage) == (None, None)
 
 
 def test_a_pickle_of_too_many_values_is_neither_read_nor_called_damaged(monkeypatch):
-    monkeypatch.setattr(pickles._Structure, "most", 100)
+    monkeypatch.setattr(pickles._Reader, "most", 100)
     read = pickles.load(pickle.dumps([*range(1000)]))
     assert (read.value, read.damage) == (None, None)
 
 
 def test_many_values_are_cut():
-    values = pickles.values({f"k{n}": n for n in range(5000)})
-    assert (len(values), values["k0"]) == (pickles.VALUES, 0)
+    values = structure.values({f"k{n}": n for n in range(5000)})
+    assert (len(values), values["k0"]) == (structure.VALUES, 0)
 
 
 @pytest.mark.parametrize("name", ["step-5/.metadata", "random_states_0.pkl", "pytorch_model.bin"])

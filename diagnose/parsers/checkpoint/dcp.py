@@ -19,9 +19,12 @@ from typing import Any
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import pickles
 from diagnose.parsers.checkpoint.inside import Contents, Damage, Piece, Tensor
-from diagnose.parsers.checkpoint.pickles import StandIn
 from diagnose.parsers.checkpoint.safetensors import LARGEST, MOST_DIMENSIONS
+from diagnose.parsers.checkpoint.structure import StandIn, field, pairs
 from diagnose.parsers.plain_pickle import kept
+
+CHUNKS = 4_000_000
+"""Chunks of all tensors that are counted; where there are more, the rest counts as filled."""
 
 PIECES = 4_000
 """Places of tensors that are kept, evenly spread where there are more."""
@@ -35,19 +38,19 @@ def contents(entry: Entry) -> Contents | None:
     if data is None:
         return None
     with kept():
-        structure = pickles.load(data)
-        if structure.damage is not None:
-            wrong = Damage("truncated", f"its pickle {structure.damage}", None, entry.size)
-            return Contents(suspicious=structure.suspicious, problem=wrong)
-        if structure.value is None:
-            return Contents(suspicious=structure.suspicious)
-        return _told(pickles.fields(structure.value), structure.suspicious)
+        read = pickles.load(data)
+        if read.damage is not None:
+            wrong = Damage("truncated", f"its pickle {read.damage}", None, entry.size)
+            return Contents(suspicious=read.suspicious, problem=wrong)
+        if read.value is None:
+            return Contents(suspicious=read.suspicious)
+        return _told(read.value, read.suspicious)
 
 
-def _told(parts: dict[Any, Any], suspicious: dict[str, str]) -> Contents:
-    """Return what the fields of ``Metadata`` say."""
-    described = _described(parts.get("state_dict_metadata"))
-    places = parts.get("storage_data")
+def _told(metadata: Any, suspicious: dict[str, str]) -> Contents:
+    """Return what ``Metadata`` says."""
+    described = _described(field(metadata, "state_dict_metadata"))
+    places = field(metadata, "storage_data")
     needs: dict[str, int | None] = {}
     pieces: list[Piece] = []
     apart = len(places) // PIECES + 1 if isinstance(places, dict) else 1
@@ -56,7 +59,7 @@ def _told(parts: dict[Any, Any], suspicious: dict[str, str]) -> Contents:
         if count % apart == 0 and described.get(piece.name, (None, True))[0] is not None:
             pieces.append(piece)
     return Contents(
-        keys=_tops(parts.get("planner_data"), described),
+        keys=_tops(field(metadata, "planner_data"), described),
         suspicious=suspicious,
         needs=needs,
         tensors={name: one for name, (one, _) in described.items() if one is not None},
@@ -68,20 +71,25 @@ def _told(parts: dict[Any, Any], suspicious: dict[str, str]) -> Contents:
 def _described(table: Any) -> dict[str, tuple[Tensor | None, bool]]:
     """Return each name with its tensor, None for an object, and whether its chunks fill it."""
     found: dict[str, tuple[Tensor | None, bool]] = {}
-    for name, row in pickles.pairs(table):
+    left = CHUNKS
+    for name, row in pairs(table):
         if not isinstance(name, str):
             continue
-        parts = pickles.fields(row)
-        shape = _shape(parts.get("size"))
-        chunks = parts.get("chunks")
+        shape, chunks = _shape(field(row, "size")), field(row, "chunks")
         if shape is None or not isinstance(chunks, list):
             found[name] = (None, True)
             continue
-        sizes = [_shape(pickles.fields(chunk).get("sizes")) for chunk in chunks]
-        volume = sum(math.prod(size) for size in sizes if size is not None)
-        tensor = Tensor(_dtype(parts.get("properties")), shape)
-        found[name] = (tensor, None in sizes or volume >= math.prod(shape))
+        left -= len(chunks)
+        tensor = Tensor(_dtype(field(row, "properties")), shape)
+        found[name] = (tensor, left < 0 or _filled(chunks, shape))
     return found
+
+
+def _filled(chunks: list[Any], shape: tuple[int, ...]) -> bool:
+    """Return whether chunks have as many elements as their tensor; True where they do not say."""
+    sizes = [_shape(field(chunk, "sizes")) for chunk in chunks]
+    known = [size for size in sizes if size is not None]
+    return len(known) < len(sizes) or sum(map(math.prod, known)) >= math.prod(shape)
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
@@ -95,17 +103,14 @@ def _shape(value: Any) -> tuple[int, ...] | None:
 def _dtype(properties: Any) -> str:
     """Return the type that the properties of a tensor name first."""
     state = properties.state if isinstance(properties, StandIn) else None
-    first = (
-        state[0] if isinstance(state, tuple) and state else pickles.fields(properties).get("dtype")
-    )
+    first = state[0] if isinstance(state, tuple) and state else field(properties, "dtype")
     return first.name if isinstance(first, StandIn) else ""
 
 
 def _pieces(table: Any) -> Iterator[Piece]:
-    for index, place in pickles.pairs(table):
-        name = pickles.fields(index).get("fqn")
-        parts = pickles.fields(place)
-        path, offset, length = (parts.get(key) for key in ("relative_path", "offset", "length"))
+    for index, place in pairs(table):
+        name = field(index, "fqn")
+        path, offset, length = (field(place, key) for key in ("relative_path", "offset", "length"))
         if not isinstance(path, str) or type(offset) is not int or type(length) is not int:
             continue
         if isinstance(name, str) and 0 <= offset < LARGEST and 0 <= length < LARGEST:
@@ -116,7 +121,7 @@ def _tops(paths: Any, described: dict[str, tuple[Tensor | None, bool]]) -> tuple
     """Return the names at the top of what was saved, as it was saved or by the names' first parts."""
     tops = {
         path[0]: None
-        for _, path in pickles.pairs(paths)
+        for _, path in pairs(paths)
         if isinstance(path, tuple) and path and isinstance(path[0], str)
     }
     return tuple(tops or {name.partition(".")[0]: None for name in described})

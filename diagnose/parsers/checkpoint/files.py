@@ -24,7 +24,7 @@ from diagnose.parsers.checkpoint import (
     zipped,
 )
 from diagnose.parsers.checkpoint.indexes import INDEX, METADATA, Index
-from diagnose.parsers.checkpoint.inside import Contents, Damage
+from diagnose.parsers.checkpoint.inside import Contents, Damage, saved
 
 DATA = LazyPattern(r"\.(?:distcp|pt|pth|ckpt|bin|safetensors)$|(?:^|/)random_states_\d+\.pkl$")
 INDEXES = LazyPattern(r"\.metadata$|\.index\.json$")
@@ -128,16 +128,10 @@ def _pickled(entry: Entry) -> Contents | None:
     data = entry.read(0, entry.size)
     if data is None:
         return None
-    structure = pickles.load(data)
-    wrong = structure.damage and Damage(
-        "truncated", f"its pickle {structure.damage}", None, len(data)
-    )
-    return Contents(
-        keys=pickles.keys(structure.value),
-        values=pickles.values(structure.value),
-        suspicious=structure.suspicious,
-        problem=wrong or None,
-    )
+    read = pickles.load(data)
+    if read.damage is None:
+        return saved(read)
+    return saved(read, problem=Damage("truncated", f"its pickle {read.damage}", None, len(data)))
 
 
 @dataclass(frozen=True, slots=True)

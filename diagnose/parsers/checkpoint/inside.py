@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from diagnose.parsers.checkpoint.pickles import Plain
+from diagnose.parsers.checkpoint.pickles import Pickle
+from diagnose.parsers.checkpoint.structure import Plain, keys, values
 
 Kind = Literal[
     "zero", "truncated", "zeros", "lfs", "webpage", "header", "member", "size-mismatch"
@@ -98,3 +99,24 @@ class Contents:
     holes: tuple[str, ...] = ()
     total_size: int | None = None
     problem: Damage | None = None
+
+
+def saved(
+    pickle: Pickle,
+    members: dict[str, tuple[int, int | None]] | None = None,
+    problem: Damage | None = None,
+) -> Contents:
+    """Return the contents of a file by the pickle that describes what was saved in it.
+
+    Args:
+        pickle: As read.
+        members: Of a zip.
+        problem: What the look inside showed to be wrong.
+    """
+    return Contents(
+        keys=keys(pickle.value),
+        values=values(pickle.value),
+        suspicious=pickle.suspicious,
+        members=members or {},
+        problem=problem,
+    )

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import pickles
-from diagnose.parsers.checkpoint.inside import Contents, Damage, in_bytes
-from diagnose.parsers.checkpoint.pickles import Structure
+from diagnose.parsers.checkpoint.inside import Contents, Damage, in_bytes, saved
+from diagnose.parsers.checkpoint.pickles import Pickle
 
 MAGIC = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 PICKLES = 5
@@ -36,7 +36,9 @@ def damage(entry: Entry) -> Damage | None:
         return None
     objects, keys = read[3], read[4]
     named = keys.value
-    if not isinstance(named, list) or any(key not in objects.storages for key in named):
+    if not isinstance(named, list) or not all(
+        isinstance(key, str) and key in objects.storages for key in named
+    ):
         return None
     expected = keys.stop + sum(LENGTH + objects.storages[key] for key in named)
     if entry.size == expected:
@@ -51,32 +53,27 @@ def contents(entry: Entry) -> Contents | None:
     read = _read(entry)
     if read is None or len(read) < 4:
         return None
-    objects = read[3]
-    return Contents(
-        keys=pickles.keys(objects.value),
-        values=pickles.values(objects.value),
-        suspicious=objects.suspicious,
-    )
+    return saved(read[3])
 
 
-def _read(entry: Entry) -> list[Structure] | None:
+def _read(entry: Entry) -> list[Pickle] | None:
     """Return the pickles up to the first that is damaged or too large."""
     for most in (FIRST, pickles.MOST_BYTES):
         data = entry.read(0, most)
         if data is None:
             return None
-        read = list(_structures(data))
+        read = list(_pickles(data))
         whole = len(data) >= entry.size
         if whole or (len(read) == PICKLES and read[-1].damage is None):
             return read
     return None
 
 
-def _structures(data: bytes) -> Iterator[Structure]:
+def _pickles(data: bytes) -> Iterator[Pickle]:
     at = 0
     for _ in range(PICKLES):
-        structure = pickles.load(data, at)
-        yield structure
-        if structure.value is None:
+        pickle = pickles.load(data, at)
+        yield pickle
+        if pickle.value is None:
             return
-        at = structure.stop
+        at = pickle.stop

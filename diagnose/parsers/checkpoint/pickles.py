@@ -16,15 +16,16 @@ texts and small numbers are wrapped, so that hashing one never walks into what i
 from __future__ import annotations
 
 import codecs
+import re
 import struct
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from diagnose import shipped
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.parsers import plain_pickle
+from diagnose.parsers.checkpoint.dangers import danger
+from diagnose.parsers.checkpoint.structure import Key, Plain, StandIn
 from diagnose.parsers.plain_pickle import OPCODES, Damaged, Loader, Refused
 
 MOST_BYTES = 64 << 20
@@ -37,14 +38,11 @@ DEEPEST = 1_000
 """Opened and unfinished containers; a saved module has three for each of its levels."""
 
 LONGEST_NAME = 1_000
-"""Characters of a module or a class."""
+MOST_NAMES = 10_000
+"""Characters of a module with a class or function, and how many of these a pickle may name."""
 
 SMALL = 1 << 64
 """Of numbers as keys; larger ones can be chosen so that all of them fall into one place of a table."""
-
-VALUES = 1_000
-LEVELS = 5
-"""Plain values taken out of a structure, and how deep they may lie."""
 
 ELEMENT = {
     "Untyped": 1, "Byte": 1, "Char": 1, "Bool": 1, "Short": 2, "Half": 2, "BFloat16": 2, "Int": 4,
@@ -54,36 +52,16 @@ ELEMENT = {
 
 MAPPINGS = ("collections.OrderedDict", "collections.defaultdict", "builtins.dict")
 COMPUTED = "a name that is computed while loading"
+OVERLONG = "a name of more than 1,000 characters"
+HIDDEN = "can be anything"
 
-Plain = str | int | float | bool
-
-
-@dataclass(slots=True, eq=False)
-class StandIn:
-    """What a pickle builds with a class or a function of its own.
-
-    Args:
-        name: Module and name, with dots.
-        arguments: What it is called with; None for the class or function itself.
-        state: What is set on it afterwards.
-        items: What is put into it by key, None for nothing.
-    """
-
-    name: str
-    arguments: Any = None
-    state: Any = None
-    items: dict[Any, Any] | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Key:
-    """A key of a dictionary that is no text and no small number."""
-
-    value: Any
+ESCAPE = LazyPattern(rb"\\(?:x([0-9a-fA-F]{2})|([0-7]{1,3})|(.))")
+LETTERS = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
+"""Of the texts of protocol 0."""
 
 
 @dataclass(slots=True, frozen=True)
-class Structure:
+class Pickle:
     """A pickle as read.
 
     Args:
@@ -102,14 +80,14 @@ class Structure:
     damage: str | None = None
 
 
-def load(data: bytes, at: int = 0) -> Structure:
+def load(data: bytes, at: int = 0) -> Pickle:
     """Return what a pickle holds.
 
     Args:
         data: The bytes, which may go on behind it.
         at: Where it begins in them.
     """
-    loader = _Structure(data, at)
+    loader = _Reader(data, at)
     damage = None
     try:
         value = plain_pickle.guarded(loader)
@@ -119,93 +97,10 @@ def load(data: bytes, at: int = 0) -> Structure:
         value = None
     except (ValueError, TypeError, AttributeError):
         value, damage = None, "is damaged"
-    return Structure(value, loader.suspicious, loader.at, loader.storages, damage)
+    return Pickle(value, loader.suspicious, loader.at, loader.storages, damage)
 
 
-def keys(value: Any) -> tuple[str, ...]:
-    """Return the names at the top of a structure."""
-    return tuple(key for key in fields(value) if isinstance(key, str))
-
-
-def fields(value: Any) -> dict[Any, Any]:
-    """Return what a structure holds by name: of a dictionary, or of an object its state."""
-    if isinstance(value, dict):
-        return value
-    if not isinstance(value, StandIn):
-        return {}
-    found = dict(value.items or {})
-    for state in value.state if isinstance(value.state, tuple) else (value.state,):
-        if isinstance(state, dict):
-            found |= state
-    return found
-
-
-def values(value: Any) -> dict[str, Plain]:
-    """Return the plain values in a structure by their dotted names, those at the top first.
-
-    Of an object of one plain argument (``SchedulerType('linear')``) the argument counts, of a named
-    constant (``torch.bfloat16``) its name. At most ``VALUES`` are taken.
-    """
-    found: dict[str, Plain] = {}
-    waiting: deque[tuple[str, Any, int]] = deque([("", value, 0)])
-    while waiting and len(found) < VALUES:
-        name, one, level = waiting.popleft()
-        plain = _plain(one)
-        if plain is not None and name:
-            found[name] = plain
-        elif level < LEVELS:
-            start = f"{name}." if name else ""
-            waiting.extend(
-                (start + key, below, level + 1)
-                for key, below in fields(one).items()
-                if isinstance(key, str) and len(key) < LONGEST_NAME
-            )
-    return found
-
-
-def pairs(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the keys and values of a dictionary, the keys unwrapped."""
-    if isinstance(value, dict):
-        for key, one in value.items():
-            yield (key.value if isinstance(key, Key) else key), one
-
-
-def _plain(value: Any) -> Plain | None:
-    if isinstance(value, str):
-        return value if len(value) <= LONGEST_NAME else None
-    if isinstance(value, int | float):
-        return value
-    if isinstance(value, StandIn) and not fields(value):
-        if value.arguments is None:
-            return value.name
-        if isinstance(value.arguments, tuple) and len(value.arguments) == 1:
-            only = value.arguments[0]
-            return only if isinstance(only, str | int | float) else None
-    return None
-
-
-@cache
-def _dangers() -> tuple[dict[str, str], frozenset[str]]:
-    rows = shipped.table("pickle_globals")
-    anywhere = frozenset(row["name"] for row in rows if row.get("anywhere"))
-    return {row["name"]: row["does"] for row in rows}, anywhere
-
-
-def danger(name: str) -> str | None:
-    """Return what a class or function could do to the one who loads it, None for an ordinary one.
-
-    Args:
-        name: With its module, as the pickle has it; it may lead through other modules.
-    """
-    dangers, anywhere = _dangers()
-    parts = name.split(".")
-    for count in range(1, len(parts) + 1):
-        if does := dangers.get(".".join(parts[:count])):
-            return does
-    return next((dangers[part] for part in parts[1:] if part in anywhere), None)
-
-
-class _Structure(Loader):
+class _Reader(Loader):
     """One pickle of a checkpoint being read."""
 
     most = MOST_OPCODES
@@ -213,6 +108,7 @@ class _Structure(Loader):
 
     def __init__(self, data: bytes, at: int) -> None:
         super().__init__(data, at)
+        self.names: set[str] = set()
         self.suspicious: dict[str, str] = {}
         self.storages: dict[str, int] = {}
 
@@ -224,21 +120,32 @@ class _Structure(Loader):
             self.at += 2
 
     def name(self, module: Any, name: Any) -> StandIn:
-        """Return the stand-in of a class or function, and note what it could do."""
+        """Return the stand-in of a class or function, and note what it could do.
+
+        Raises:
+            Refused: The pickle names too many.
+        """
         if not isinstance(module, str) or not isinstance(name, str):
-            self.suspicious[COMPUTED] = "can be anything"
+            self.suspicious[COMPUTED] = HIDDEN
             return StandIn(COMPUTED)
+        if len(module) + len(name) >= LONGEST_NAME:
+            self.suspicious[OVERLONG] = HIDDEN
+            return StandIn(OVERLONG)
         module = "builtins" if module == "__builtin__" else module  # as Python 2 called it
-        whole = f"{module}.{name}"[:LONGEST_NAME]
-        does = danger(whole)
-        if does is not None:
-            self.suspicious[whole] = does
+        whole = f"{module}.{name}"
+        if whole not in self.names:
+            if len(self.names) == MOST_NAMES:
+                raise Refused(f"names more than {MOST_NAMES:,} classes and functions")
+            self.names.add(whole)
+            does = danger(whole)
+            if does is not None:
+                self.suspicious[whole] = does
         return StandIn(whole)
 
     def called(self, what: Any, arguments: Any) -> Any:
         """Return the stand-in of what a call would give."""
         if not isinstance(what, StandIn) or what.arguments is not None:
-            self.suspicious[COMPUTED] = "can be anything"
+            self.suspicious[COMPUTED] = HIDDEN
             return StandIn(COMPUTED, arguments)
         if what.name == "torch.Size" and isinstance(arguments, tuple):
             return arguments[0] if arguments else ()
@@ -262,33 +169,33 @@ class _Structure(Loader):
 
 
 _U1, _U4, _U8 = struct.Struct("<B"), struct.Struct("<I"), struct.Struct("<Q")
-Step = Callable[[_Structure], None]
+Step = Callable[[_Reader], None]
 
 
-def _push(make: Callable[[_Structure], Any]) -> Step:
-    def push(loader: _Structure) -> None:
+def _push(make: Callable[[_Reader], Any]) -> Step:
+    def push(loader: _Reader) -> None:
         value = make(loader)
         loader.stack.append(value)  # To go back before a mark changes the stack.
 
     return push
 
 
-def _global(loader: _Structure) -> None:
+def _global(loader: _Reader) -> None:
     module, name = loader.line().decode(), loader.line().decode()
     loader.stack.append(loader.name(module, name))
 
 
-def _stack_global(loader: _Structure) -> None:
+def _stack_global(loader: _Reader) -> None:
     name, module = loader.stack.pop(), loader.stack.pop()
     loader.stack.append(loader.name(module, name))
 
 
-def _call(loader: _Structure) -> None:
+def _call(loader: _Reader) -> None:
     arguments, what = loader.stack.pop(), loader.stack.pop()
     loader.stack.append(loader.called(what, arguments))
 
 
-def _call_with_names(loader: _Structure) -> None:
+def _call_with_names(loader: _Reader) -> None:
     named, arguments, what = (loader.stack.pop() for _ in range(3))
     made = loader.called(what, arguments)
     if isinstance(made, StandIn) and isinstance(named, dict):
@@ -296,26 +203,26 @@ def _call_with_names(loader: _Structure) -> None:
     loader.stack.append(made)
 
 
-def _instance(loader: _Structure) -> None:
+def _instance(loader: _Reader) -> None:
     module, name = loader.line().decode(), loader.line().decode()
     what = loader.name(module, name)
     arguments = tuple(loader.marked())
     loader.stack.append(loader.called(what, arguments))
 
 
-def _object(loader: _Structure) -> None:
+def _object(loader: _Reader) -> None:
     what, *arguments = loader.marked()
     loader.stack.append(loader.called(what, tuple(arguments)))
 
 
-def _build(loader: _Structure) -> None:
+def _build(loader: _Reader) -> None:
     state = loader.stack.pop()
     made = loader.stack[-1]
     if isinstance(made, StandIn):
         made.state = state
 
 
-def _persistent(loader: _Structure) -> None:
+def _persistent(loader: _Reader) -> None:
     """Put a stand-in for what lies outside: ``("storage", class, key, device, elements, ...)``."""
     told = loader.stack.pop()
     loader.stack.append(StandIn("persistent", told))
@@ -327,21 +234,21 @@ def _persistent(loader: _Structure) -> None:
 
 
 def _extension(size: int) -> Step:
-    def push(loader: _Structure) -> None:
+    def push(loader: _Reader) -> None:
         number = int.from_bytes(loader.taken(size), "little")
         loader.stack.append(StandIn(f"copyreg.extension{number}"))
 
     return push
 
 
-def _pop(loader: _Structure) -> None:
+def _pop(loader: _Reader) -> None:
     if loader.stack:
         loader.stack.pop()
     else:
         loader.marked()
 
 
-def _add(loader: _Structure, count: int | None) -> None:
+def _add(loader: _Reader, count: int | None) -> None:
     """Put the values since the mark, or ``count`` of them, into the list below them."""
     values = loader.marked() if count is None else [loader.stack.pop()]
     found = loader.stack[-1]
@@ -351,7 +258,7 @@ def _add(loader: _Structure, count: int | None) -> None:
         raise IndexError
 
 
-def _fill(loader: _Structure, values: list[Any]) -> None:
+def _fill(loader: _Reader, values: list[Any]) -> None:
     found = loader.stack[-1]
     if isinstance(found, StandIn):
         found.items = {} if found.items is None else found.items
@@ -363,18 +270,18 @@ def _fill(loader: _Structure, values: list[Any]) -> None:
         found[key if simple else Key(key)] = value
 
 
-def _set_item(loader: _Structure) -> None:
+def _set_item(loader: _Reader) -> None:
     value, key = loader.stack.pop(), loader.stack.pop()
     _fill(loader, [key, value])
 
 
-def _dictionary(loader: _Structure) -> None:
+def _dictionary(loader: _Reader) -> None:
     values = loader.marked()
     loader.stack.append({})
     _fill(loader, values)
 
 
-def _number(loader: _Structure) -> Plain:
+def _number(loader: _Reader) -> Plain:
     text = loader.line()
     return text == b"01" if text in (b"00", b"01") else int(text.removesuffix(b"L") or b"0")
 
@@ -383,15 +290,24 @@ def _long(layout: struct.Struct) -> Step:
     return _push(lambda loader: int.from_bytes(loader.sized(layout), "little", signed=True))
 
 
-def _huge(loader: _Structure) -> StandIn:
+def _huge(loader: _Reader) -> StandIn:
     return StandIn("int", (len(loader.sized(_U4)),))
 
 
-def _quoted(loader: _Structure) -> str:
-    return codecs.decode(loader.line().strip()[1:-1], "unicode_escape")
+def _quoted(loader: _Reader) -> str:
+    """Return a text in quotes, in which bytes may be written with a backslash."""
+    text = loader.line().strip()[1:-1]
+    return ESCAPE.sub(_unescaped, text).decode("latin-1")
 
 
-def _escaped(loader: _Structure) -> str:
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    hexadecimal, octal, letter = found.groups()
+    if letter is not None:
+        return bytes([LETTERS.get(letter[0], letter[0])])
+    return bytes([int(hexadecimal, 16) if hexadecimal else int(octal, 8) & 0xFF])
+
+
+def _escaped(loader: _Reader) -> str:
     return codecs.decode(loader.line(), "raw_unicode_escape")
 
 
@@ -399,7 +315,7 @@ def _old_text(layout: struct.Struct) -> Step:
     return _push(lambda loader: loader.sized(layout).decode("latin-1"))
 
 
-def _remember(loader: _Structure) -> None:
+def _remember(loader: _Reader) -> None:
     place = int(loader.line())
     if not 0 <= place < SMALL:
         raise IndexError
@@ -428,8 +344,8 @@ _EVERY: dict[bytes, Callable[[Any], None]] = OPCODES | {
 }  # fmt: skip
 
 
-def _unknown(loader: _Structure) -> None:
+def _unknown(loader: _Reader) -> None:
     raise Damaged("is damaged: no pickle has such an opcode")
 
 
-_Structure.table = plain_pickle.table(_EVERY, _unknown)
+_Reader.table = plain_pickle.table(_EVERY, _unknown)

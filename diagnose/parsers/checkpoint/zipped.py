@@ -25,7 +25,8 @@ from dataclasses import dataclass
 
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import pickles
-from diagnose.parsers.checkpoint.inside import Contents, Damage, in_bytes
+from diagnose.parsers.checkpoint.inside import Contents, Damage, in_bytes, saved
+from diagnose.parsers.checkpoint.pickles import Pickle
 
 START, CENTRAL, END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 END64, LOCATOR64 = b"PK\x06\x06", b"PK\x06\x07"
@@ -131,14 +132,8 @@ def contents(entry: Entry) -> Contents | None:
     if checked and zlib.crc32(data) != pickle.crc:
         wrong = Damage("member", "data.pkl in it does not match its checksum", found=entry.size)
         return Contents(members=listed, problem=wrong)
-    structure = pickles.load(data)
-    return Contents(
-        keys=pickles.keys(structure.value),
-        values=pickles.values(structure.value),
-        suspicious=structure.suspicious,
-        members=listed,
-        problem=_disagreement(entry, structure, listed),
-    )
+    read = pickles.load(data)
+    return saved(read, listed, _disagreement(entry, read, listed))
 
 
 def cut(entry: Entry) -> Damage | None:
@@ -160,12 +155,12 @@ def headless(entry: Entry) -> Damage | None:
 
 
 def _disagreement(
-    entry: Entry, structure: pickles.Structure, listed: dict[str, tuple[int, int | None]]
+    entry: Entry, read: Pickle, listed: dict[str, tuple[int, int | None]]
 ) -> Damage | None:
     """Return where data.pkl and the members disagree, None where they do not."""
-    if structure.damage is not None:
-        return Damage("member", f"data.pkl in it {structure.damage}", None, entry.size)
-    for key, wanted in structure.storages.items():
+    if read.damage is not None:
+        return Damage("member", f"data.pkl in it {read.damage}", None, entry.size)
+    for key, wanted in read.storages.items():
         name = f"data/{key}"
         if name not in listed:
             return Damage("member", f"its member {name} is missing", None, entry.size)
