@@ -68,6 +68,13 @@ def test_a_shard_may_be_longer_and_end_in_bytes_of_a_program(dcp):
     assert states(dcp.read()) == [True]
 
 
+def test_items_of_a_program_may_be_any_bytes(dcp):
+    shard = made("dcp/step-500/__3_0.distcp")
+    for name, data in (("__8_0.distcp", b"raw bytes" + shard), ("__9_0.distcp", b"\x80raw")):
+        (dcp.path / "step-500" / name).write_bytes(data)
+    assert named(dcp.read(), "ckpt.truncated") == []
+
+
 def test_a_shard_of_an_earlier_save_is_left_over_and_no_damage(dcp):
     (dcp.path / "step-500/__7_0.distcp").write_bytes(made("dcp/step-500/__3_0.distcp"))
     found = dcp.read()

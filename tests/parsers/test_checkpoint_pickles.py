@@ -9,7 +9,8 @@ from checkpoint_files import Desk, made, named
 from hypothesis import given
 from hypothesis import strategies as some
 
-from diagnose.parsers.checkpoint import files, pickles, structure
+from diagnose import shipped
+from diagnose.parsers.checkpoint import dangers, files, look, pickles, structure
 from diagnose.parsers.checkpoint import folder as dialect
 
 PROTOCOLS = range(6)
@@ -130,6 +131,13 @@ def test_ordinary_names_are_not_suspicious(packed):
     assert pickles.load(packed).suspicious == {}
 
 
+def test_the_list_of_names_that_run_code_says_what_each_does():
+    rows = shipped.table("pickle_globals")
+    assert len({row["name"] for row in rows}) == len(rows)
+    assert all(dangers.danger(row["name"]) == row["does"] for row in rows)
+    assert max(row["name"].count(".") for row in rows) < dangers.DEEPEST
+
+
 def nested(count):
     return b"\x80\x04N" + b"\x85" * count + b"."
 
@@ -206,7 +214,7 @@ def test_a_suspicious_pickle_in_a_file_of_torch_save_is_found(desk):
 
 
 def test_of_many_files_some_are_looked_into(desk, monkeypatch):
-    monkeypatch.setattr(files, "OPENED", 4)
+    monkeypatch.setattr(look, "OPENED", 4)
     packed = pickle.dumps({"a": Trap(os.system, COMMAND)})
     for rank in range(16):
         desk.entry(f"random_states_{rank}.pkl", packed)

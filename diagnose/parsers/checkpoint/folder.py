@@ -22,8 +22,8 @@ from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers.base import FolderParser
-from diagnose.parsers.checkpoint import files, indexes
-from diagnose.parsers.checkpoint.files import DATA
+from diagnose.parsers.checkpoint import indexes, look
+from diagnose.parsers.checkpoint.look import DATA
 from diagnose.parsers.checkpoint.names import RNG, expected_names
 
 Layout = Literal["dcp", "deepspeed", "megatron", "hf", "verl", "nemo", "orbax", "torch"]
@@ -88,9 +88,9 @@ def wants(name: str) -> bool:
 def read(folder: str, entries: list[Entry]) -> Iterator[Event]:
     """Check each checkpoint, compare the steps, follow the pointers."""
     entries = sorted((e for e in entries if wants(e.name)), key=lambda entry: entry.name)
-    seen = files.look(entries)
+    seen = look.look(entries)
     damaged: set[str] = set()
-    for event in files.events(entries, seen, _step_of):
+    for event in look.events(entries, seen, _step_of):
         if event.name in BROKEN:
             damaged.add(event.file)
         yield event
@@ -338,17 +338,10 @@ PARSERS = (
             "ckpt.folder",
             "ckpt.missing_shards",
             "ckpt.marker_incomplete",
-            "ckpt.zero_size",
-            "ckpt.truncated",
-            "ckpt.tensor_holes",
-            "ckpt.leftover_shards",
-            "ckpt.index_mismatch",
-            "ckpt.index",
-            "ckpt.suspicious_pickle",
-            "ckpt.rng_duplicate",
             "ckpt.size_outlier",
             "ckpt.latest_dangling",
             "ckpt.newest_complete",
+            *look.EVENTS,
         ),
     ),
 )

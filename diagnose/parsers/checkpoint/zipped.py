@@ -23,6 +23,7 @@ import struct
 import zlib
 from dataclasses import dataclass
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import pickles
 from diagnose.parsers.checkpoint.inside import Contents, Damage, in_bytes, saved
@@ -54,6 +55,9 @@ NONE_32, NONE_16 = 0xFFFFFFFF, 0xFFFF
 """In place of a number that stands in the zip64 part."""
 
 STORED, DEFLATED = 0, 8
+
+STORAGE = LazyPattern(rb"data/\d+$")
+"""Name of a tensor's member behind the first part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +307,7 @@ def _check_names(members: list[Member]) -> None:
         Broken: A member is missing.
     """
     names = [one.name.partition(b"/")[2] for one in members]
-    ours = any(name == b"byteorder" or name.startswith(b"data/") for name in names)
+    ours = any(STORAGE.match(name) for name in names)
     if ours and names.count(b"data.pkl") != 1:
         found = "no data.pkl" if b"data.pkl" not in names else "more than one data.pkl"
         raise Broken(Damage("member", f"{found} is in it"))
