@@ -133,6 +133,23 @@ def test_a_zip_packed_again_is_whole_with_its_members_and_damaged_without(desk):
     assert wrong(fewer).reason == "its member data/3 is missing"
 
 
+def test_members_of_older_versions_suffice(desk):
+    def kept(name):
+        return [] if "/." in name or name.endswith("/byteorder") else [name]
+
+    assert wrong(desk.entry("model.pt", rezipped(kept))) is None
+
+
+def test_places_behind_4_gib_stand_in_an_extra_field(desk, monkeypatch):
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 10)
+    data = rezipped(lambda name: [name])
+    assert data.count(b"\xff" * 8) > 20
+    entry = desk.entry("model.pt", data)
+    assert wrong(entry) is None
+    assert files.contents(entry).members["data/0"][0] == 64
+    assert files.damage(desk.entry("model.pt", data[:-30])).kind == "truncated"
+
+
 def test_a_tensor_of_the_wrong_size_is_found(desk):
     packed = io.BytesIO()
     with (
