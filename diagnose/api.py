@@ -23,7 +23,6 @@ from diagnose.facts.case import Case, build
 from diagnose.facts.clock import Clocks
 from diagnose.facts.topology.draft import draft as draft_topology
 from diagnose.facts.topology.judge import hold_against as hold_against_inventory
-from diagnose.ingest.discover import Folder, discover
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
 from diagnose.ingest.stamp import parse_stamp
@@ -33,8 +32,8 @@ from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
 from diagnose.model.topology import Topology
 from diagnose.parsers import parsers
-from diagnose.parsers.base import FolderParser
-from diagnose.parsers.pool import Progress, read_all
+from diagnose.parsers.inputs import read_paths, read_texts
+from diagnose.parsers.pool import Progress
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
 from diagnose.render import baseline_file, topology_file
@@ -167,42 +166,10 @@ def run(
     limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
     expected = _expected(baseline, topology)
     knowledge = load_knowledge(rules, playbooks)
-    reading, nothing = read_inputs(paths, knowledge, jobs, progress)
-    return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
-
-
-def read_inputs(
-    paths: Paths, knowledge: Knowledge, jobs: int | None = None, progress: Progress | None = None
-) -> tuple[Reading, bool]:
-    """Return what paths hold, and whether that is nothing at all.
-
-    Args:
-        paths: What to read.
-        knowledge: Whose parsers read it.
-        jobs: As for ``run``.
-        progress: As for ``run``.
-    """
-    folder_parsers = [one for one in parsers() if isinstance(one, FolderParser)]
-
-    def wants(name: str) -> bool:
-        return any(parser.wants(name) for parser in folder_parsers)
-
-    found = discover([str(path) for path in paths], wants)
-    reading, entries = read_all(
-        found.sources,
-        knowledge.reader,
-        wants=wants,
-        jobs=jobs,
-        progress=progress,
+    reading, nothing = read_paths(
+        [str(path) for path in paths], knowledge.reader, jobs=jobs, progress=progress
     )
-    reading.skipped[:0] = found.skipped
-    folders = [*found.folders, *([Folder("", entries)] if entries else [])]
-    for folder in folders:
-        for parser in folder_parsers:
-            wanted = [entry for entry in folder.entries if parser.wants(entry.name)]
-            reading.events.extend(parser.read(folder.name, wanted) if wanted else ())
-    nothing = not any(source.bytes for source in reading.sources)
-    return reading, nothing and not any(folder.entries for folder in folders)
+    return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
 
 
 def run_text(
@@ -278,7 +245,9 @@ def new_baseline(
         UsageError: The run is not healthy, or has nothing that can be compared.
     """
     knowledge = load_knowledge()
-    reading, nothing_read = read_inputs(paths, knowledge, jobs, progress)
+    reading, nothing_read = read_paths(
+        [str(path) for path in paths], knowledge.reader, jobs=jobs, progress=progress
+    )
     case = build(reading)
     made = draft(case, file)
     report = _concluded(reading, case, knowledge, "en", None, nothing_read=nothing_read)
@@ -323,7 +292,9 @@ def new_topology(
         UsageError: The logs name no hosts.
     """
     knowledge = load_knowledge()
-    reading, nothing_read = _read(paths, knowledge, jobs, progress)
+    reading, nothing_read = read_paths(
+        [str(path) for path in paths], knowledge.reader, jobs=jobs, progress=progress
+    )
     case = build(reading)
     if nothing_read:
         _concluded(reading, case, knowledge, "en", None, nothing_read=True)
@@ -359,13 +330,7 @@ def run_sources(
     Raises:
         NoInputError: All of them are empty; ``report`` holds the report that says so.
     """
-    reading, _ = read_all(
-        sources,
-        knowledge.reader,
-        wants=lambda name: False,
-        jobs=1,
-    )
-    nothing = not any(source.bytes for source in reading.sources)
+    reading, nothing = read_texts(sources, knowledge.reader)
     expected = Expected(baseline=baseline, topology=topology)
     return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
 

@@ -6,7 +6,7 @@ from datetime import date
 from itertools import islice
 from pathlib import Path
 
-from diagnose.api import Knowledge, Paths, load_knowledge, read_inputs
+from diagnose.api import Knowledge, Paths, load_knowledge
 from diagnose.engine.draft_rule import draft
 from diagnose.engine.match import match_rules
 from diagnose.engine.overlay import suppression
@@ -21,6 +21,7 @@ from diagnose.ingest.envelope import peel
 from diagnose.ingest.sniff import identity
 from diagnose.lint.vocabulary import vocabulary
 from diagnose.parsers import parsers
+from diagnose.parsers.inputs import read_paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def why_not(paths: Paths, name: str, *, rules: Paths = (), jobs: int | None = No
     """
     knowledge = load_knowledge(rules)
     rule = rule_named(knowledge, name)
-    reading, nothing = read_inputs(paths, knowledge, jobs)
+    reading, nothing = read_paths([str(path) for path in paths], knowledge.reader, jobs=jobs)
     if nothing:
         reasons = "; ".join(f"{one['file']}: {one['reason']}" for one in reading.skipped[:3])
         raise NoInputError(f"nothing could be read. {reasons or 'The input is empty.'}")
@@ -105,7 +106,7 @@ def new_rule(file: Path, line: int, *, identifier: str | None = None) -> str:
         UsageError: The file cannot be read, or has no such line.
     """
     text = _line_of(file, line)
-    reading, _ = read_inputs([file], load_knowledge(), 1)
+    reading, _ = read_paths([str(file)], load_knowledge().reader, jobs=1)
     events = [one for one in reading.events if one.line <= line <= one.end_line]
     bare = peel(text, file.name, line, identity(file.name)).text
     return draft(text, bare, events, source=file.name, identifier=identifier)

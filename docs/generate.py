@@ -35,7 +35,7 @@ KINDS = {
     "BlockParser": "records of several lines",
     "BulkParser": "lines by the million",
     "FileParser": "whole files",
-    "FolderParser": "names and sizes of files",
+    "FolderParser": "files of a folder",
 }
 
 

@@ -84,7 +84,7 @@ def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[s
         *losses.derive(reading, attempts, clocks, by_file),
         *memory_growth.growths(reading, by_file),
         *pace.derive(reading, attempts, clocks, by_file),
-        *bandwidth.derive(reading.events),
+        *bandwidth.derive(reading.events, reading.topology),
         *gpu_clocks.derive([one for one in reading.events if one.name == "nvidia_smi.monitor"]),
         *fabric.derive(reading.events, clocks),
         *call_sites.derive(reading.events),

@@ -60,7 +60,7 @@ class Edge:
 def derive(reading: Reading) -> Iterator[Event]:
     """Yield one vote for each attempt and kind of failed connection."""
     groups: dict[tuple[int, str], list[Edge]] = {}
-    owners = host_addresses(reading)
+    owners = host_addresses(reading.events, reading.topology)
     for event in reading.events:
         kind, peer = kind_of(event), event.fields.get("peer")
         if kind is None or event.host is None or not isinstance(peer, str):

@@ -11,6 +11,7 @@ from diagnose.facts.settings import whole
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading, SourceSummary
+from diagnose.model.topology import Topology
 from diagnose.parsers.convert import address, short_host
 
 SUPERVISORS = (
@@ -46,21 +47,21 @@ def drop_speakers(events: Iterable[Event]) -> None:
             event.host = event.gpu = event.pid = event.local_rank = None
 
 
-def host_addresses(reading: Reading) -> dict[str, str]:
+def host_addresses(events: Iterable[Event], topology: Topology | None) -> dict[str, str]:
     """Return the host of each address and other name by the inventory and, above it, the logs.
 
     Of the addresses in the logs, one that several hosts have (a bridge's) names nobody.
     """
     owners: dict[str, set[str]] = {}
-    for event in reading.events:
+    for event in events:
         found = event.fields.get("address")
         if event.name == "nccl.bootstrap_interface" and event.host and isinstance(found, str):
             owners.setdefault(address(found), set()).add(event.host)
     logged = {ip: next(iter(hosts)) for ip, hosts in owners.items() if len(hosts) == 1}
-    if reading.topology is None:
+    if topology is None:
         return logged
-    listed = {ip: host for ip, (host, _) in reading.topology.ports.items() if ip not in owners}
-    return {**reading.topology.names, **listed, **logged}
+    listed = {ip: host for ip, (host, _) in topology.ports.items() if ip not in owners}
+    return {**topology.names, **listed, **logged}
 
 
 def host_aliases(reading: Reading) -> dict[str, str]:

@@ -166,7 +166,7 @@ def build_job(reading: Reading, attempts: Attempts) -> JobModel:
     """Return the job model, and complete rank and host of events and series in place."""
     events = reading.events
     drop_speakers(events)
-    addresses = host_addresses(reading)
+    addresses = host_addresses(reading.events, reading.topology)
     use_host_names(reading, {**host_aliases(reading), **addresses})
     drop_node_ranks(reading)
     drop_group_ranks(events)

@@ -22,7 +22,6 @@ MAX_FILES = 200_000
 ELSEWHERE = "a link to a folder elsewhere; name it as a path of its own to have it read"
 
 ENTRY_HEAD = 64
-ENTRY_TAIL = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +235,7 @@ def _file(found: _Found, prefix: str, folder: Folder | None, search: _Search) ->
             modified=status.st_mtime,
             stored=status.st_blocks * 512,
         )
-        tail = entry.read(max(0, size - ENTRY_TAIL), ENTRY_TAIL) if binary else None
-        folder.entries.append(replace(entry, tail=tail or b""))
+        folder.entries.append(entry)
         if binary:
             return
     codec = _codec(found, head)

@@ -16,25 +16,25 @@ from diagnose.ingest.stream import CONTAINERS, Budget, Codec, reason_of, unpacke
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file in a folder, for parsers that judge names and sizes (checkpoints).
+    """One file in a folder, for parsers that judge files without reading them whole (checkpoints).
 
     Args:
         name: Path relative to the folder, with ``/``.
         size: Bytes.
         head: Up to the first 64 bytes, empty where they were not read.
-        tail: Up to the last 128 bytes, empty where they were not read.
-        path: File to read more of; None for a member of an archive and a line of a listing.
+        path: File to read more of; None for one in memory, in an archive or in a listing.
         modified: When it was last written, seconds since 1970; None if unknown.
         stored: Bytes it occupies; less than ``size`` where it has holes. None if unknown.
+        data: The bytes of a file held in memory.
     """
 
     name: str
     size: int
     head: bytes = b""
-    tail: bytes = b""
     path: str | None = None
     modified: float | None = None
     stored: int | None = None
+    data: bytes | None = None
 
     def read(self, start: int, size: int) -> bytes | None:
         """Return some bytes of the file, None where it cannot be opened.
@@ -43,6 +43,8 @@ class Entry:
             start: Byte to begin at.
             size: Bytes wanted; there may be fewer.
         """
+        if self.data is not None:
+            return self.data[start : start + size]
         if self.path is None:
             return None
         try:

@@ -15,7 +15,8 @@ knows no rule, prints nothing and keeps no state between sources.
 ``FileParser``
     Chosen by a look at the first bytes; gets the whole source (JSON, CSV).
 ``FolderParser``
-    Gets the names and sizes in a folder, never the contents (checkpoints).
+    Gets the names and sizes in a folder and may read parts of files: headers and tails, never the
+    data (checkpoints).
 """
 
 from array import array
@@ -250,7 +251,7 @@ class FileParser:
 
 @dataclass(frozen=True, kw_only=True)
 class FolderParser:
-    """A dialect of file names and sizes.
+    """A dialect of files that lie in a folder together.
 
     Args:
         name: Of the dialect.

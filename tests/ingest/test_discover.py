@@ -186,10 +186,10 @@ def test_wanted_files_become_entries(tmp_path: Path) -> None:
     assert names(found) == ["a.log", "step-5/latest"]
     assert found.skipped == []
     entries = found.folders[0].entries
-    assert [(entry.name, entry.size, entry.head, entry.tail) for entry in entries] == [
-        ("step-5/.metadata", len(binary), binary[:64], binary[-128:]),
-        ("step-5/__0_0.distcp", len(binary), binary[:64], binary[-128:]),
-        ("step-5/latest", 14, b"step-5/latest\n", b""),
+    assert [(entry.name, entry.size, entry.head) for entry in entries] == [
+        ("step-5/.metadata", len(binary), binary[:64]),
+        ("step-5/__0_0.distcp", len(binary), binary[:64]),
+        ("step-5/latest", 14, b"step-5/latest\n"),
     ]
     assert entries[0].read(100, 5) == binary[100:105]
     (tmp_path / "step-5/.metadata").unlink()
@@ -200,6 +200,7 @@ def test_wanted_files_become_entries(tmp_path: Path) -> None:
 
 def test_an_entry_without_a_file_cannot_be_read() -> None:
     assert Entry("model.pt", 900).read(0, 10) is None
+    assert Entry("model.pt", 3, b"abc", data=b"abc").read(1, 9) == b"bc"
 
 
 def test_entries_of_several_folders_are_relative_to_each(tmp_path: Path) -> None:

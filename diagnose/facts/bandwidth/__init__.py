@@ -6,6 +6,7 @@ from diagnose.facts.bandwidth import alone, curves, judged, links, pairs, slower
 from diagnose.facts.bandwidth.adapters import Adapters
 from diagnose.facts.baseline.known import BENCHES
 from diagnose.model.event import Event
+from diagnose.model.topology import Topology
 
 EVENTS = (
     *alone.EVENTS,
@@ -17,11 +18,12 @@ EVENTS = (
 )
 
 
-def derive(events: Sequence[Event]) -> Iterator[Event]:
+def derive(events: Sequence[Event], topology: Topology | None) -> Iterator[Event]:
     """Yield the derived events, each at the place of a test.
 
     Args:
         events: All of the input; ports of adapters among them tell what the network should give.
+        topology: Who has which address by the inventory, if there is one.
     """
     tests = [event for event in events if event.name in BENCHES]
     between_two = [event for event in events if event.name == "bench.link"]
@@ -30,5 +32,5 @@ def derive(events: Sequence[Event]) -> Iterator[Event]:
     yield from curves.derive(tests)
     yield from judged.derive(tests, adapters)
     yield from links.derive(between_two, adapters)
-    yield from pairs.derive(events)
+    yield from pairs.derive(events, topology)
     yield from slower.derive(tests)

@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from diagnose.facts.bandwidth.square import Cell, Square
 from diagnose.facts.bandwidth.tables import HOST_MEMORY, of_links, of_matrices, of_two_nodes
 from diagnose.model.event import Event, Value
+from diagnose.model.topology import Topology
 
 EVENTS = ("bench.uneven",)
 
@@ -56,9 +57,9 @@ class Finding:
     cells: Sequence[Cell]
 
 
-def derive(events: Sequence[Event]) -> Iterator[Event]:
+def derive(events: Sequence[Event], topology: Topology | None) -> Iterator[Event]:
     """Yield the findings of all tables of an input."""
-    for square in (*of_two_nodes(events), *of_links(events), *of_matrices(events)):
+    for square in (*of_two_nodes(events), *of_links(events, topology), *of_matrices(events)):
         if len(square.cells) >= FEWEST_CELLS:
             for finding in findings(square):
                 yield from _events(square, finding)

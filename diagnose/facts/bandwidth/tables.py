@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from diagnose.facts.bandwidth.square import Cell, Square, best_of_each
 from diagnose.facts.identity import host_addresses
 from diagnose.model.event import Event, Value
+from diagnose.model.topology import Topology
 
 HOST_MEMORY = "CPU"
 """What nvbandwidth calls it; its number is that of the NUMA node."""
@@ -31,10 +32,10 @@ def of_two_nodes(events: Sequence[Event]) -> Iterator[Square]:
         yield Square("host", "GB/s", False, best_of_each(cells, directed=False), about)
 
 
-def of_links(events: Sequence[Event]) -> Iterator[Square]:
+def of_links(events: Sequence[Event], topology: Topology | None) -> Iterator[Square]:
     """Yield a table of the tests between two ends that were run alike, one a device."""
     names = ("tool", "operation", "device", "streams", "bidirectional", "size")
-    hosts = {**host_addresses(events), **_lids(events)}
+    hosts = {**host_addresses(events, topology), **_lids(events)}
     alike: dict[tuple[Value, ...], list[Cell]] = defaultdict(list)
     for event in events:
         rate = event.number("gbps")

@@ -1,4 +1,4 @@
-"""Checkpoints as folders: what names, sizes, first and last bytes tell without opening a file.
+"""Checkpoints as folders: names, sizes, headers, directories and indexes, never a tensor.
 
 Layouts: torch.distributed.checkpoint (DCP; torchtitan, Megatron ``torch_dist``), DeepSpeed, Megatron
 legacy, Hugging Face Trainer, verl, and single torch or safetensors files. A folder named after a
@@ -22,6 +22,8 @@ from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers.base import FolderParser
+from diagnose.parsers.checkpoint import indexes, look
+from diagnose.parsers.checkpoint.look import DATA
 from diagnose.parsers.checkpoint.names import RNG, expected_names
 
 Layout = Literal["dcp", "deepspeed", "megatron", "hf", "verl", "nemo", "orbax", "torch"]
@@ -34,9 +36,11 @@ WANTED = LazyPattern(
     r"|\S*\.index\.json|(?:pytorch_model|optimizer|scheduler|sampler|training_args|adapter_model)\S*\.bin)"
     r")$"
 )
-DATA = LazyPattern(r"\.(?:distcp|pt|pth|ckpt|bin|safetensors)$")
 UNNAMED = LazyPattern(r"__\d+_\d+\.distcp$|\.metadata(?:\.tmp)?$|-\d{5}-of-\d{5}\.\w+$")
 """Files that make their folder a checkpoint though its name states no step."""
+
+BROKEN = ("ckpt.zero_size", "ckpt.truncated", "ckpt.tensor_holes", "ckpt.index_mismatch")
+"""Events of a file with which its checkpoint cannot be whole."""
 
 POINTERS = ("latest", "latest_checkpointed_iteration.txt")
 
@@ -84,16 +88,19 @@ def wants(name: str) -> bool:
 def read(folder: str, entries: list[Entry]) -> Iterator[Event]:
     """Check each checkpoint, compare the steps, follow the pointers."""
     entries = sorted((e for e in entries if wants(e.name)), key=lambda entry: entry.name)
+    seen = look.look(entries)
     damaged: set[str] = set()
+    for event in look.events(entries, seen, _step_of):
+        if event.name in BROKEN:
+            damaged.add(event.file)
+        yield event
     for entry in entries:
-        for event in _file_events(entry):
-            damaged.add(entry.name)
-            yield event
         if entry.name.endswith("-unfinished"):  # NeMo puts its marker beside the checkpoint
             yield _unfinished(entry.name.removesuffix("-unfinished"), None, entry.name)
     checkpoints = _checkpoints(folder, entries)
     pointers = [e for e in entries if e.name.rpartition("/")[2] in POINTERS]
-    missing = {point.path: _missing(point, checkpoints) for point in checkpoints}
+    needed = indexes.needed(seen.indexes)
+    missing = {point.path: _missing(point, checkpoints, needed) for point in checkpoints}
     state: dict[str, bool | None] = {}
     for point in checkpoints:
         broken = any(point.inside(name) in damaged for name in point.files)
@@ -111,6 +118,11 @@ def read(folder: str, entries: list[Entry]) -> Iterator[Event]:
             fields: dict[str, Value] = {"step": newest.step, "path": newest.shown}
             text = f"{newest.shown}: newest complete checkpoint, step {newest.step}"
             yield _event("ckpt.newest_complete", Nature.MEASUREMENT, newest.shown, 0, text, fields)
+
+
+def _step_of(name: str) -> int | None:
+    step = STEP.search(name)
+    return int(step[1]) if step else None
 
 
 def _event(
@@ -162,10 +174,12 @@ def layout_of(point: Checkpoint) -> Layout:
     return "torch"
 
 
-def _missing(point: Checkpoint, checkpoints: list[Checkpoint]) -> list[str]:
-    """Return the files that numbering or the other steps say should be there."""
+def _missing(point: Checkpoint, checkpoints: list[Checkpoint], needed: dict[str, str]) -> list[str]:
+    """Return the files that an index, numbering or the other steps say should be there."""
     names = set(point.files)
-    expected = expected_names(names)
+    start = point.inside("")
+    expected = {name.removeprefix(start) for name in needed if name.startswith(start)}
+    expected |= expected_names(names)
     others = [
         {_stepless(name, p) for name in p.files}
         for p in checkpoints
@@ -280,49 +294,6 @@ def _outliers(point: Checkpoint, checkpoints: list[Checkpoint]) -> Iterator[Even
             yield _event("ckpt.size_outlier", Nature.ERROR, entry.name, 1, text, fields)
 
 
-def _file_events(entry: Entry) -> Iterator[Event]:
-    if not DATA.search(entry.name):
-        return
-    step = STEP.search(entry.name)
-    fields: dict[str, Value] = {
-        "path": entry.name, "size": entry.size, "step": int(step[1]) if step else None,
-    }  # fmt: skip
-    if entry.size == 0:
-        text = f"{entry.name}: 0 bytes"
-        yield _event("ckpt.zero_size", Nature.ERROR, entry.name, 1, text, fields)
-    elif reason := damage(entry):
-        text = f"{entry.name}: {entry.size} bytes, {reason}"
-        yield _event(
-            "ckpt.truncated", Nature.ERROR, entry.name, 1, text, fields | {"reason": reason}
-        )
-
-
-def damage(entry: Entry) -> str | None:
-    """Return what first and last bytes say is wrong with a data file, None if nothing.
-
-    A zip of torch.save ends with its end-of-central-directory record of 22 bytes, as no comment
-    follows it; safetensors begins with the length of its header.
-    """
-    head, tail = entry.head, entry.tail
-    if not head:
-        return None
-    if head.startswith(b"version https://git-lfs"):
-        return "a git-lfs pointer, not the data"
-    if head.lstrip().lower().startswith((b"<!doctype", b"<html", b'{"error"')):
-        return "a web page or error message, not the data"
-    if not any(head):
-        return "begins with zeros"
-    if head.startswith(b"PK\x03\x04"):
-        if tail and b"PK\x05\x06" not in tail:
-            return "the zip directory at the end is missing"
-        return None
-    if entry.name.endswith(".safetensors"):
-        length = int.from_bytes(head[:8], "little")
-        if entry.size < 8 or 8 + length > entry.size:
-            return f"its header needs {8 + length} bytes"
-    return None
-
-
 def _pointed_step(parent: str, pointers: list[Entry]) -> int | None:
     for pointer in pointers:
         if pointer.name.rpartition("/")[0] == parent:
@@ -360,18 +331,17 @@ def _pointer_events(
 PARSERS = (
     FolderParser(
         name="checkpoint-folder",
-        title="Checkpoint folders by names, sizes, first and last bytes",
+        title="Checkpoint folders by names, sizes, headers and indexes",
         wants=wants,
         read=read,
         emits=(
             "ckpt.folder",
             "ckpt.missing_shards",
             "ckpt.marker_incomplete",
-            "ckpt.zero_size",
-            "ckpt.truncated",
             "ckpt.size_outlier",
             "ckpt.latest_dangling",
             "ckpt.newest_complete",
+            *look.EVENTS,
         ),
     ),
 )

@@ -16,6 +16,8 @@ ZERO_FILE = LazyPattern(
 MODEL_STATES = LazyPattern(r"(?:^|/)mp_rank_(\d+)_model_states\.pt$")
 MEGATRON_FILE = LazyPattern(r"(?:^|/)mp_rank_(\d+(?:_\d+)*)/([^/]+)$")
 OF = LazyPattern(r"^(.*?)-(\d{5})-of-(\d{5})(\..*)$")
+DCP_SHARD = LazyPattern(r"(?:^|/)shard-\d{5}-")
+"""What a rank writes of DCP in Hugging Face's layout; no rank need have a part of every file."""
 RNG = LazyPattern(r"(?:^|/)rng_state_(\d+)\.pth$")
 WORLD = LazyPattern(r"_world_size_(\d+)_rank_(\d+)\.pt$")
 
@@ -34,7 +36,7 @@ def expected_names(names: set[str]) -> set[str]:
         elif found := WORLD.search(name):
             ends[name[: found.start(2)], 1, ".pt"] = int(found[1])
             continue
-        elif found := OF.match(name):
+        elif (found := OF.match(name)) and not DCP_SHARD.search(name):
             ends[f"{found[1]}-", 5, f"-of-{found[3]}{found[4]}"] = int(found[3]) + 1
             continue
         else:

@@ -1,0 +1,74 @@
+"""From paths or pasted sources to a reading: contents through the parsers, files that lie together.
+
+The parsers of folders get names, sizes and a way to look into the files; see ``FolderParser``.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from diagnose.ingest.discover import ENTRY_HEAD, Folder, discover
+from diagnose.ingest.source import Entry, Source
+from diagnose.model.reading import Reading
+from diagnose.parsers import parsers
+from diagnose.parsers.base import FolderParser
+from diagnose.parsers.pool import Progress, read_all
+from diagnose.parsers.reader import Reader
+
+
+def read_paths(
+    paths: Sequence[str],
+    reader: Reader,
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Reading, bool]:
+    """Return what paths hold, and whether that is nothing at all.
+
+    Args:
+        paths: Folders, files, archives and globs.
+        reader: All parsers.
+        jobs: Worker processes; None takes the cores this process may use.
+        progress: Told the bytes read and the bytes in all, now and then.
+    """
+    found = discover(paths, _wants)
+    reading, entries = read_all(found.sources, reader, wants=_wants, jobs=jobs, progress=progress)
+    reading.skipped[:0] = found.skipped
+    folders = [*found.folders, *([Folder("", entries)] if entries else [])]
+    _read_folders(folders, reading)
+    nothing = not any(source.bytes for source in reading.sources)
+    return reading, nothing and not any(folder.entries for folder in folders)
+
+
+def read_texts(sources: Sequence[Source], reader: Reader) -> tuple[Reading, bool]:
+    """Return what sources held in memory say, and whether that is nothing at all.
+
+    Args:
+        sources: With their bytes as ``data``.
+        reader: All parsers.
+    """
+    reading, _ = read_all(sources, reader, wants=_wants, jobs=1)
+    entries = [
+        Entry(one.name, one.size, one.data[:ENTRY_HEAD], data=one.data)
+        for one in sources
+        if one.data is not None and _wants(one.name)
+    ]
+    _read_folders([Folder("", entries)], reading)
+    return reading, not entries and not any(source.bytes for source in reading.sources)
+
+
+@cache
+def _folder_parsers() -> tuple[FolderParser, ...]:
+    return tuple(one for one in parsers() if isinstance(one, FolderParser))
+
+
+def _wants(name: str) -> bool:
+    """Return whether a file belongs to a dialect of folders."""
+    return any(parser.wants(name) for parser in _folder_parsers())
+
+
+def _read_folders(folders: Iterable[Folder], reading: Reading) -> None:
+    """Add what the parsers of folders say of the files that lie together."""
+    for folder in folders:
+        for parser in _folder_parsers():
+            wanted = [entry for entry in folder.entries if parser.wants(entry.name)]
+            reading.events.extend(parser.read(folder.name, wanted) if wanted else ())
