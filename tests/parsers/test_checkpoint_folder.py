@@ -62,7 +62,7 @@ def named(events, name):
 @pytest.mark.parametrize(
     "entries, layout, step, path",
     [
-        (dcp(500), "dcp", 500, "checkpoint/step-500"),
+        (dcp(500), "torchtitan", 500, "checkpoint/step-500"),
         (deepspeed(500), "deepspeed", 500, "ckpt/global_step500"),
         (megatron(500), "megatron", 500, "ckpt/iter_0000500"),
         (hf(500), "hf", 500, "out/checkpoint-500"),

@@ -1,0 +1,159 @@
+"""Whether a checkpoint is whole: yes, no or unknown, and why.
+
+Not a parser: the judge of checkpoints asks it. A save that was interrupted shows as a file that is
+missing or damaged, as a marker of an unfinished save, or as a marker of a finished one that is not
+there. What only the checkpoints beside it show (a last rank that they have) counts where nothing else
+explains it: several missing high ranks may as well be a smaller world size.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from diagnose.ingest.lazy import LazyPattern
+from diagnose.parsers.checkpoint.layouts import DATA, layout_of
+from diagnose.parsers.checkpoint.names import expected_names, is_tail
+from diagnose.parsers.checkpoint.pointers import Pointer
+from diagnose.parsers.checkpoint.tree import Checkpoint
+
+ALIKE = 0.01
+"""Single files of one run differ by less than this share where all are whole."""
+
+TEMPORARY = LazyPattern(
+    r"\.tmp$|\.partial$|\.inprogress$|(?:^|/)tmp[^/]*$|\.orbax-checkpoint-tmp|-unfinished$"
+)
+
+
+@dataclass(slots=True)
+class State:
+    """What is known of one checkpoint.
+
+    Args:
+        complete: None if names and first bytes cannot say.
+        why: What speaks against it, in words; empty for a complete one.
+        missing: Files that should be there.
+        marker: The sign of an unfinished save, None without one.
+    """
+
+    complete: bool | None
+    why: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    marker: str | None = None
+
+
+def state_of(
+    point: Checkpoint,
+    others: Sequence[Checkpoint],
+    *,
+    damaged: Sequence[str] = (),
+    unfinished: str | None = None,
+    pointer: Pointer | None = None,
+    cut: bool = False,
+) -> State:
+    """Judge one checkpoint.
+
+    Args:
+        point: The checkpoint.
+        others: The other checkpoints of its run.
+        damaged: What is wrong with which of its files, in words.
+        unfinished: Marker beside it that says so (NeMo 2).
+        pointer: The pointer of its run.
+        cut: The listing that shows it may end or begin inside it.
+    """
+    layout = layout_of(point)
+    others = [other for other in others if layout_of(other) == layout]
+    holes = expected_names(point.files) - set(point.files)
+    absent = _absent(point, others)
+    if is_tail(absent, point.files):
+        absent = set()
+        tail = "the highest ranks of the other steps have no file here"
+    else:
+        tail = None
+    missing = sorted(holes | absent)
+    marker = unfinished or _marker(point, others)
+    state = State(None, list(damaged), missing, marker)
+    if missing:
+        several = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        state.why.append(f"{missing[0]}{several} missing")
+    if marker:
+        state.why.append(marker)
+    if missing and cut and not damaged and not marker:
+        state.missing = []
+        state.why = ["the listing may be cut there"]
+    elif state.why:
+        state.complete = False
+    else:
+        state.why = list(filter(None, [tail, _doubt(point, others, pointer)]))
+        state.complete = None if state.why else True
+    return state
+
+
+def _absent(point: Checkpoint, others: Sequence[Checkpoint]) -> set[str]:
+    """Return the files that all other finished checkpoints of the run have."""
+    finished = [other for other in others if _marker(other, ()) is None]
+    if len(finished) < 2 or not point.files:
+        return set()
+    common = set.intersection(*({_stepless(name, one) for name in one.files} for one in finished))
+    own = {_stepless(name, point) for name in point.files}
+    return {name for name in common - own if DATA.search(name)}
+
+
+def _stepless(name: str, point: Checkpoint) -> str:
+    if name == point.path.rpartition("/")[2]:
+        return "the file"  # a checkpoint that is one file
+    return name.replace(f"global_step{point.number}/", "global_stepN/")
+
+
+def _marker(point: Checkpoint, others: Sequence[Checkpoint]) -> str | None:
+    """Return the sign that a save did not finish."""
+    names = point.files
+    if "orbax-checkpoint-tmp" in point.path:
+        return "a temporary folder of Orbax"
+    temporary = next((name for name in sorted(names) if TEMPORARY.search(name)), None)
+    if temporary is not None:
+        return temporary
+    folders = {name.rpartition("/")[0] for name in names if name.endswith(".distcp")}
+    for folder in sorted(folders):
+        inner = f"{folder}/" if folder else ""
+        local = any(n.startswith(f"{inner}__") and n.endswith(".metadata") for n in names)
+        if f"{inner}.metadata" not in names and not local:
+            return f"no {inner}.metadata"
+    for sign in ("trainer_state.json", "commit_success.txt"):
+        if sign not in names and any(sign in other.files for other in others):
+            return f"no {sign}"
+    resumable = any(name.startswith(("optimizer.", "rng_state", "scheduler.")) for name in names)
+    if layout_of(point).framework == "hf" and "trainer_state.json" not in names and resumable:
+        return "no trainer_state.json"
+    return None
+
+
+def _doubt(point: Checkpoint, others: Sequence[Checkpoint], pointer: Pointer | None) -> str | None:
+    """Return why a checkpoint without a fault is not known to be whole."""
+    layout, names = layout_of(point), point.files
+    if layout.form == "dcp" or layout.form == "torch_dist":
+        return None if any(name.endswith(".distcp") for name in names) else "no data file"
+    if layout.framework == "hf":
+        if "trainer_state.json" not in names:
+            return "no trainer_state.json: an export of weights, or an interrupted save"
+        return None if any(DATA.search(name) for name in names) else "no data file"
+    if layout.framework in ("deepspeed", "openrlhf", "megatron", "verl"):
+        pointed = pointer.step if pointer else None
+        if pointed is not None and point.number is not None and point.number > pointed:
+            return f"newer than {pointer.entry.name.rpartition('/')[2] if pointer else ''} says"
+        return None
+    if layout.form == "file":
+        return _doubt_of_file(point, others)
+    if layout.framework in ("accelerate", "fsdp"):
+        return None
+    if layout.framework == "nemo" and layout.form == "legacy":
+        return None
+    if layout.framework == "orbax" and "_CHECKPOINT_METADATA" in names:
+        return None
+    return "its names do not say"
+
+
+def _doubt_of_file(point: Checkpoint, others: Sequence[Checkpoint]) -> str | None:
+    """A single file is judged by its bytes where they are known, else by its size."""
+    if all(entry.head for entry in point.files.values()):
+        return None
+    alike = sum(abs(one.size - point.size) <= ALIKE * point.size for one in others)
+    return None if alike >= 2 else "a single file of which only the size is known"
