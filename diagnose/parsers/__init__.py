@@ -88,6 +88,7 @@ MODULES = (
     "checkpoint.messages",
     "checkpoint.manifest",
     "checkpoint.folder",
+    "checkpoint.listing",
     "vllm_stats",
     "vllm",
     "sglang",

@@ -6,7 +6,7 @@ there. What only the checkpoints beside it show (a last rank that they have) cou
 explains it: several missing high ranks may as well be a smaller world size.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from diagnose.ingest.lazy import LazyPattern
@@ -40,6 +40,11 @@ class State:
     marker: str | None = None
 
 
+def nowhere(path: str) -> bool:
+    """Return that a file cannot lie beyond what was listed."""
+    return False
+
+
 def state_of(
     point: Checkpoint,
     others: Sequence[Checkpoint],
@@ -47,7 +52,7 @@ def state_of(
     damaged: Sequence[str] = (),
     unfinished: str | None = None,
     pointer: Pointer | None = None,
-    cut: bool = False,
+    beyond: Callable[[str], bool] = nowhere,
 ) -> State:
     """Judge one checkpoint.
 
@@ -57,33 +62,32 @@ def state_of(
         damaged: What is wrong with which of its files, in words.
         unfinished: Marker beside it that says so (NeMo 2).
         pointer: The pointer of its run.
-        cut: The listing that shows it may end or begin inside it.
+        beyond: Whether a file of it may stand where a listing is cut off.
     """
     layout = layout_of(point)
     others = [other for other in others if layout_of(other) == layout]
     holes = expected_names(point.files) - set(point.files)
     absent = _absent(point, others)
-    if is_tail(absent, point.files):
-        absent = set()
-        tail = "the highest ranks of the other steps have no file here"
-    else:
-        tail = None
-    missing = sorted(holes | absent)
-    marker = unfinished or _marker(point, others)
-    state = State(None, list(damaged), missing, marker)
-    if missing:
-        several = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        state.why.append(f"{missing[0]}{several} missing")
-    if marker:
-        state.why.append(marker)
-    if missing and cut and not damaged and not marker:
-        state.missing = []
-        state.why = ["the listing may be cut there"]
-    elif state.why:
+    tail = is_tail(absent, point.files)
+    wanted = holes if tail else holes | absent
+    state = State(None, list(damaged), sorted(name for name in wanted if not beyond(name)))
+    state.marker = unfinished or _marker(point, others)
+    if state.missing:
+        more = len(state.missing) - 1
+        state.why.append(f"{state.missing[0]}{f' and {more} more' if more else ''} missing")
+    if state.marker:
+        state.why.append(state.marker)
+    if state.why:
         state.complete = False
+        return state
+    if any(map(beyond, wanted)):
+        state.why.append("the listing may be cut off there")
+    elif tail:
+        state.why.append("the highest ranks of the other steps have no file here")
+    elif doubt := _doubt(point, others, pointer):
+        state.why.append(doubt)
     else:
-        state.why = list(filter(None, [tail, _doubt(point, others, pointer)]))
-        state.complete = None if state.why else True
+        state.complete = True
     return state
 
 

@@ -13,26 +13,11 @@ marker (DCP's ``.metadata``, Hugging Face's ``trainer_state.json``, the ``latest
 
 from collections.abc import Iterator
 
-from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event
 from diagnose.parsers.base import FolderParser
 from diagnose.parsers.checkpoint.judge import EVENTS, Tree, judge
-
-WANTED = LazyPattern(
-    r"(?:\.distcp|\.metadata(?:\.tmp)?|\.(?:pt|pth|ckpt|safetensors|nemo)|-unfinished"
-    r"|(?:^|/)(?:latest|latest_universal|latest_checkpointed_iteration\.txt|trainer_state\.json"
-    r"|_CHECKPOINT_METADATA|_METADATA|manifest\.ocdbt|commit_success\.txt|\.zarray"
-    r"|(?:random_states|custom_checkpoint)_\d+\.pkl|iter_\d+/metadata\.json"
-    r"|\S*\.index\.json|(?:pytorch_model|optimizer|scheduler|sampler|dl_state_dict|training_args"
-    r"|adapter_model)\S*\.bin)"
-    r")$"
-)
-
-
-def wants(name: str) -> bool:
-    """Return whether a name belongs to a checkpoint."""
-    return WANTED.search(name) is not None
+from diagnose.parsers.checkpoint.tree import wants
 
 
 def read(folder: str, entries: list[Entry]) -> Iterator[Event]:

@@ -21,7 +21,7 @@ by itself and beside the others of its run, and each run asked which of its chec
 ======================== =========================================================================
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -70,13 +70,29 @@ class Tree:
         folder: Name of the folder that their names are relative to.
         entries: The files; a size below 0 is unknown.
         exact: Sizes are in bytes and not rounded.
-        cut: Folders at which a listing may begin or end too early.
+        first: The first file of a listing that may begin before it, None if it does not.
+        last: The last file of one that may go on behind it, likewise.
+        ordered: Files stand in the order of their names, so that it shows what lies beyond.
     """
 
     folder: str
     entries: Sequence[Entry]
     exact: bool = True
-    cut: frozenset[str] = frozenset()
+    first: str | None = None
+    last: str | None = None
+    ordered: bool = True
+
+    def beyond(self, point: Checkpoint) -> Callable[[str], bool]:
+        """Return a test of whether a file of a checkpoint may stand where the listing is cut."""
+        names = {entry.name for entry in point.files.values()}
+        first, last = self.first in names, self.last in names
+
+        def test(inner: str) -> bool:
+            path = f"{point.path}/{inner}" if point.path else inner
+            before = first and (not self.ordered or path < str(self.first))
+            return before or (last and (not self.ordered or path > str(self.last)))
+
+        return test
 
 
 def judge(tree: Tree) -> Iterator[Event]:
@@ -102,7 +118,7 @@ def judge(tree: Tree) -> Iterator[Event]:
         marker = unfinished.pop(_stem(point.path), None)
         state = state_of(
             point, others, damaged=broken, unfinished=marker, pointer=pointer,
-            cut=point.path in tree.cut,
+            beyond=tree.beyond(point),
         )  # fmt: skip
         states[point.path] = state
         yield from _checkpoint_events(point, state)

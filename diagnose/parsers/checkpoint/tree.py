@@ -45,6 +45,17 @@ UNNAMED = LazyPattern(
 )
 """Files that make their folder a checkpoint though its name states no step."""
 
+WANTED = LazyPattern(
+    r"(?:\.distcp|\.metadata(?:\.tmp)?|\.(?:pt|pth|ckpt|safetensors|nemo)|-unfinished"
+    r"|(?:^|/)(?:latest|latest_universal|latest_checkpointed_iteration\.txt|trainer_state\.json"
+    r"|_CHECKPOINT_METADATA|_METADATA|manifest\.ocdbt|commit_success\.txt|\.zarray"
+    r"|(?:random_states|custom_checkpoint)_\d+\.pkl|iter_\d+/metadata\.json"
+    r"|\S*\.index\.json|(?:pytorch_model|optimizer|scheduler|sampler|dl_state_dict|training_args"
+    r"|adapter_model)\S*\.bin)"
+    r")$"
+)
+"""Files of checkpoints, by their names."""
+
 UNITS: dict[str, Unit] = {"epoch": "epoch", "checkpoint_": "save", "ckpt_": "step"}
 
 
@@ -95,6 +106,11 @@ class Checkpoint:
     def size(self) -> int:
         """Bytes of its files, as far as they are known."""
         return sum(max(0, entry.size) for entry in self.files.values())
+
+
+def wants(name: str) -> bool:
+    """Return whether a name belongs to a checkpoint."""
+    return WANTED.search(name) is not None
 
 
 def checkpoints(folder: str, entries: Iterable[Entry]) -> list[Checkpoint]:
