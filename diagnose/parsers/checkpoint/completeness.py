@@ -40,9 +40,9 @@ class State:
     marker: str | None = None
 
 
-def nowhere(path: str) -> bool:
-    """Return that a file cannot lie beyond what was listed."""
-    return False
+def nowhere(names: set[str]) -> set[str]:
+    """Return that no file can lie beyond what was listed."""
+    return set()
 
 
 def state_of(
@@ -52,7 +52,7 @@ def state_of(
     damaged: Sequence[str] = (),
     unfinished: str | None = None,
     pointer: Pointer | None = None,
-    beyond: Callable[[str], bool] = nowhere,
+    beyond: Callable[[set[str]], set[str]] = nowhere,
 ) -> State:
     """Judge one checkpoint.
 
@@ -62,7 +62,7 @@ def state_of(
         damaged: What is wrong with which of its files, in words.
         unfinished: Marker beside it that says so (NeMo 2).
         pointer: The pointer of its run.
-        beyond: Whether a file of it may stand where a listing is cut off.
+        beyond: Returns those of its files that may stand where a listing is cut off.
     """
     layout = layout_of(point)
     others = [other for other in others if layout_of(other) == layout]
@@ -70,7 +70,8 @@ def state_of(
     absent = _absent(point, others)
     tail = is_tail(absent, point.files)
     wanted = holes if tail else holes | absent
-    state = State(None, list(damaged), sorted(name for name in wanted if not beyond(name)))
+    unseen = beyond(wanted)
+    state = State(None, list(damaged), sorted(wanted - unseen))
     state.marker = unfinished or _marker(point, others)
     if state.missing:
         more = len(state.missing) - 1
@@ -80,7 +81,7 @@ def state_of(
     if state.why:
         state.complete = False
         return state
-    if any(map(beyond, wanted)):
+    if unseen:
         state.why.append("the listing may be cut off there")
     elif tail:
         state.why.append("the highest ranks of the other steps have no file here")

@@ -58,6 +58,9 @@ LISTED = 50
 READ = 512
 """Files of a checkpoint whose contents are read."""
 
+FEW = 0.1
+"""Share of the files that may be missing from a listing in no order that is not cut off."""
+
 UNFINISHED = "-unfinished"
 """End of the name of NeMo's marker, which lies beside its checkpoint."""
 
@@ -82,17 +85,28 @@ class Tree:
     last: str | None = None
     ordered: bool = True
 
-    def beyond(self, point: Checkpoint) -> Callable[[str], bool]:
-        """Return a test of whether a file of a checkpoint may stand where the listing is cut."""
+    def beyond(self, point: Checkpoint) -> Callable[[set[str]], set[str]]:
+        """Return what tells which missing files of a checkpoint a cut listing may not show.
+
+        Where files stand in no order, one that is missing among many was not cut off.
+        """
         names = {entry.name for entry in point.files.values()}
-        first, last = self.first in names, self.last in names
+        first = self.first if self.first in names else None
+        last = self.last if self.last in names else None
 
-        def test(inner: str) -> bool:
-            path = f"{point.path}/{inner}" if point.path else inner
-            before = first and (not self.ordered or path < str(self.first))
-            return before or (last and (not self.ordered or path > str(self.last)))
+        def unseen(missing: set[str]) -> set[str]:
+            if first is None and last is None:
+                return set()
+            if not self.ordered:
+                return missing if len(missing) > max(1, FEW * len(names)) else set()
+            paths = {name: f"{point.path}/{name}" if point.path else name for name in missing}
+            return {
+                name
+                for name, path in paths.items()
+                if (first is not None and path < first) or (last is not None and path > last)
+            }
 
-        return test
+        return unseen
 
 
 def judge(tree: Tree) -> Iterator[Event]:

@@ -30,7 +30,7 @@ from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Line
 from diagnose.parsers.base import BlockParser, Document, FileParser, Note
 from diagnose.parsers.checkpoint.judge import EVENTS, Tree, judge
-from diagnose.parsers.checkpoint.listing_rows import Row, row_of
+from diagnose.parsers.checkpoint.listing_rows import UNKNOWN, Row, row_of
 from diagnose.parsers.checkpoint.tree import wants
 
 LONGEST = 20_000
@@ -48,7 +48,7 @@ OPENS = (
     "-rw-", "-rwx", "-r--", "drwx", "dr-x", ".distcp", "_states.pt", ".safetensors", "model_optim_rng.pt",
     "rng_state", "trainer_state.json", ".metadata", "random_states_", "_world_size_", ".ckpt", ".nemo",
     "pytorch_model", "/iter_0", "/checkpoint-", "/global_step", "/step-", "latest_checkpointed_iteration",
-    "ls -l", "ls -R", "ls -a", "tree -", "find ", "s3 ls",
+    "ls -l", "ls -R", "ls -a", "tree -", "find ", "s3 ls", "-- [", "── [",
 )  # fmt: skip
 
 
@@ -84,6 +84,7 @@ class _Listing:
         if row.kind == "stat":
             self._add_stat(row, line)
             return
+        self.opened = self.opened or (not self.rows and line.number == 1)
         path = self._path(row)
         if row.kind == "tree":
             self.levels[row.depth :] = [path]
@@ -150,6 +151,7 @@ def read(lines: Iterable[Line]) -> Iterator[Event]:
         row = _row(line)
         if row is not None:
             listing.add(row, line)
+    _settle_blocks(listing.rows)
     listing.rows = {path: row for path, row in listing.rows.items() if wants(path)}
     if len(listing.rows) < 2 or not _is_listing(listing):
         return
@@ -199,6 +201,23 @@ def _ordered(names: list[str]) -> bool:
         for before, after in pairwise(keys)
         if before[0] == after[0]
     )
+
+
+def _settle_blocks(rows: dict[str, Row]) -> None:
+    """Give ``du``'s rows their bytes: it lists folders too, and counts blocks of 1 KiB.
+
+    Bytes (``-b``) are rarely all multiples of four. Nothing may be an empty file or one whose blocks
+    are not written yet.
+    """
+    blocks = [path for path, row in rows.items() if row.kind == "du"]
+    above = {path.rpartition("/")[0] for path in blocks}
+    if not blocks or not (above & rows.keys() or any(not rows[path].exact for path in blocks)):
+        return
+    unit = 1 if any(rows[path].size % 4 for path in blocks) else 1024
+    for path in blocks:
+        row = rows[path]
+        size = row.size * (unit if row.exact else 1) or UNKNOWN
+        rows[path] = replace(row, size=size, exact=False)
 
 
 def _joined(above: str, name: str) -> str:

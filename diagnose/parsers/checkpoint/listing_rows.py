@@ -26,7 +26,7 @@ SIZE = r"\d[\d.,]*(?: ?(?:[KMGTP]i?B?|Bytes|B))?"
 DATE = (
     r"(?:\d{4}-\d\d-\d\d[ T+]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| ?[+-]\d\d:?\d\d| UTC)?"
     r"|[A-Z][a-z]{2} +\d{1,2} +(?:\d\d:\d\d(?::\d\d)?(?: +\d{4})?|\d{4})"
-    r"|\d{1,2} +[A-Z][a-z]{2} +(?:\d\d:\d\d|\d{4})|\d\d-\d\d +\d\d:\d\d|\d{9,10}\.\d+)"
+    r"|\d{1,2} +[A-Z][a-z]{2} +(?:\d\d:\d\d|\d{4})|\d\d-\d\d +\d\d:\d\d|\d{10}(?:\.\d+)?(?![\d.]))"
 )
 LS = LazyPattern(
     rf"^ *(?:\d+ +){{0,2}}(?P<mode>{MODE}) +\d+ +(?:\S+ +){{0,4}}?"
@@ -180,27 +180,25 @@ READERS: tuple[Callable[[str], Row | None], ...] = (
 def _sized(
     kind: Kind, name: str, size: str, date: str | None, *, folder: bool = False
 ) -> Row | None:
-    """Return a row of a file; ``du`` counts blocks of 1 KiB."""
+    """Return a row of a file, with the number of ``du`` as it stands."""
     plain = (
         size.replace(" Bytes", "").replace(",", ".") if "," in size else size.replace(" Bytes", "")
     )
-    exact = plain.isdecimal() and kind != "du"
+    exact = plain.isdecimal()
     if plain.isdecimal():
-        number = int(plain) * (1024 if kind == "du" else 1)
+        number = int(plain)
     else:
         try:
             number = bytes_of(plain.replace("P", "T"))
         except ValueError:
             return None
-    if kind == "du":
-        number = number or UNKNOWN  # an empty file, or one whose blocks are not written yet
     time, yearless = _time(date) if date else (None, False)
     return Row(kind, name, number, exact, time, yearless, folder or name.endswith("/"))
 
 
 def _time(date: str) -> tuple[float | None, bool]:
     """Return the seconds of a date, and whether it states no year."""
-    if re.match(r"\d{9,10}\.\d+$", date):
+    if re.match(r"\d{10}(?:\.\d+)?$", date):
         return float(date), False
     try:
         if re.match(r"\d{4}-", date):
