@@ -214,6 +214,7 @@ def _folder(point: Checkpoint, state: State, inside: dict[str, Contents]) -> Eve
         "form": layout.form,
         "reshards": layout.reshards,
         "step": point.step,
+        "run": f"{point.parent}/{point.word}",
         "files": len(names),
         "bytes": point.size,
         "complete": state.complete,

@@ -11,7 +11,7 @@ from statistics import median
 
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint.layouts import DATA
-from diagnose.parsers.checkpoint.names import ZERO_FILE, rank_of
+from diagnose.parsers.checkpoint.names import ZERO_FILE, rank_of, zero_ranks
 from diagnose.parsers.checkpoint.tree import Checkpoint
 
 DAY = 86_400.0
@@ -55,7 +55,9 @@ class Lateness:
 
 def lateness(point: Checkpoint) -> Lateness | None:
     """Return who wrote late; None where nobody stands out or times tell nothing."""
-    kinds = ("dp", _data_ranks(point)), ("rank", _ranks(point))
+    zero = zero_ranks(point.files)
+    alone = zero is None or zero[1] == 1
+    kinds = ("rank" if alone else "dp", _data_ranks(point)), ("rank", _ranks(point))
     for kind, times in kinds:
         known = list(times.values())
         if len(times) < FEWEST or not _telling(known):
