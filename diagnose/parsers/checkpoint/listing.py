@@ -61,6 +61,9 @@ class _Listing:
         levels: Folders above the next row of a tree.
         rows: File by path.
         lines: Line by path.
+        folders: Folders by path.
+        stat: File that ``stat`` speaks of.
+        texts: What ``cat`` showed of pointers.
         opened: Something before the first file shows that the listing begins there.
         closed: Something behind the last file shows that it ends there.
     """
@@ -73,6 +76,7 @@ class _Listing:
     opened: bool = False
     closed: bool = False
     stat: str = ""
+    texts: dict[str, str] = field(default_factory=dict)
 
     def add(self, row: Row, line: Line) -> None:
         if row.kind in ("heading", "command", "total"):
@@ -147,9 +151,13 @@ def read_document(document: Document) -> Iterator[Event]:
 def read(lines: Iterable[Line]) -> Iterator[Event]:
     """Judge the checkpoints of a listing; events stand at its lines."""
     listing = _Listing()
+    shown = ""
     for line in lines:
         row = _row(line)
-        if row is not None:
+        if shown:
+            listing.texts[shown] = line.text
+        shown = _joined("", row.name) if row is not None and row.kind == "cat" else ""
+        if row is not None and not shown:
             listing.add(row, line)
     _settle_blocks(listing.rows)
     listing.rows = {path: row for path, row in listing.rows.items() if wants(path)}
@@ -158,7 +166,8 @@ def read(lines: Iterable[Line]) -> Iterator[Event]:
     names = list(listing.rows)
     times = _times(listing)
     entries = [
-        Entry(path, row.size, modified=times.get(path)) for path, row in listing.rows.items()
+        Entry(path, row.size, listing.texts.get(path, "").encode(), modified=times.get(path))
+        for path, row in listing.rows.items()
     ]
     tree = Tree(
         "",

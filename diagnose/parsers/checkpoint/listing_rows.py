@@ -13,10 +13,13 @@ from typing import Literal
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.stamp import MONTHS
+from diagnose.parsers.checkpoint.pointers import NAMES as POINTERS
 from diagnose.parsers.checkpoint.tree import wants
 from diagnose.parsers.convert import size as bytes_of
 
-Kind = Literal["ls", "find", "du", "tree", "store", "stat", "hash", "heading", "command", "total"]
+Kind = Literal[
+    "cat", "ls", "find", "du", "tree", "store", "stat", "hash", "heading", "command", "total"
+]
 
 UNKNOWN = -1
 """Size of a file of which a listing gives none."""
@@ -50,7 +53,7 @@ STAT_TIME = LazyPattern(rf"^ *Modify: (?P<date>{DATE})")
 HEADING = LazyPattern(r"^(?:'(?P<quoted>[^']+)'|(?P<name>[^\s:'\"(\[{]+)):$")
 COMMAND = LazyPattern(
     r"^(?:\S*[$#>%+] +|\[[^\]]*\][$#] +)?(?:sudo )?"
-    r"(?P<program>ls|tree|du|find|stat|aws s3 ls|gsutil ls|gcloud storage ls)(?P<rest>(?: +[^\s|;&>]+)+)"
+    r"(?P<program>cat|ls|tree|du|find|stat|aws s3 ls|gsutil ls|gcloud storage ls)(?P<rest>(?: +[^\s|;&>]+)+)"
 )
 TOTAL = LazyPattern(
     r"^total [\d.,]+[KMGTP]?$|^\d+ director(?:y|ies)(?:, \d+ files?)?$|^ *TOTAL: \d+ objects|^ *Total Objects: "
@@ -168,6 +171,9 @@ def _around(text: str) -> Row | None:
     if found is None:
         return None
     places = [word.strip("'\"") for word in found["rest"].split() if not word.startswith("-")]
+    if found["program"] == "cat":
+        pointer = len(places) == 1 and places[0].rpartition("/")[2] in POINTERS
+        return Row("cat", places[0]) if pointer else None
     based = found["program"] in ("ls", "tree") and len(places) == 1 and "*" not in places[0]
     return Row("command", places[0] if based else "")
 
