@@ -220,7 +220,7 @@ def _folder(point: Checkpoint, state: State, inside: dict[str, Contents]) -> Eve
         "complete": state.complete,
         "why": "; ".join(state.why) or None,
         **{f"has_{part}": parts.has[part] for part in PARTS},
-        "never": [*parts.never],
+        "never": [*parts.never] or None,
         "weights_only": parts.weights_only,
         "rng_files": sum(RNG.search(name) is not None for name in names),
         "world_size": stated,
