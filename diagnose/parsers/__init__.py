@@ -60,6 +60,7 @@ MODULES = (
     "host_lifecycle",
     "dataloader",
     "bad_sample",
+    "disk_space",
     "steps_megatron",
     "steps_deepspeed",
     "steps_trainer",
