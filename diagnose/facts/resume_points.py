@@ -3,7 +3,7 @@
 ======================= ========================================================================
 ``ckpt.resume_point``   The newest complete checkpoint of a run: ``step``, ``path``, what is wrong
                         with the ``newer`` ones, and the work behind it that the logs show: ``last``
-                        step, ``steps`` and ``seconds`` lost
+                        step, ``steps`` and ``seconds`` lost; ``ahead`` of all the logs
 ``ckpt.layout_differs`` The newest checkpoint was ``saved`` by another world or parallel size
                         (``what``) than the run has (``current``); ``loaded`` if the logs load one
 ``ckpt.rng_count``      Files of random states beside the ranks of the run
@@ -89,6 +89,7 @@ def _resume_point(event: Event, last: float | None, step_time: float | None) -> 
         "newer": event.fields.get("newer"),
         "last": last,
         "steps": lost,
+        "ahead": last is not None and step is not None and step > last,
         "seconds": lost * step_time if lost is not None and step_time else None,
     }
 

@@ -90,6 +90,7 @@ MODULES = (
     "checkpoint.manifest",
     "checkpoint.folder",
     "checkpoint.listing",
+    "checkpoint.foreign_manifest",
     "vllm_stats",
     "vllm",
     "sglang",

@@ -31,6 +31,7 @@ from diagnose.model.event import Event, Line
 from diagnose.parsers.base import BlockParser, Document, FileParser, Note
 from diagnose.parsers.checkpoint.judge import EVENTS, Tree, judge
 from diagnose.parsers.checkpoint.listing_rows import UNKNOWN, Row, row_of
+from diagnose.parsers.checkpoint.placing import placed
 from diagnose.parsers.checkpoint.tree import wants
 
 LONGEST = 20_000
@@ -177,17 +178,7 @@ def read(lines: Iterable[Line]) -> Iterator[Event]:
         last=None if listing.closed else names[-1],
         ordered=_ordered(names),
     )
-    places = _places(listing)
-    for event in judge(tree):
-        line = (
-            places.get(event.file)
-            or places.get(event.file.removesuffix("/"))
-            or next(iter(places.values()))
-        )
-        yield replace(
-            event, file=line.file, line=line.number, end_line=line.number, text=line.raw[:2000],
-            host=line.host,
-        )  # fmt: skip
+    yield from placed(judge(tree), {path: listing.lines[path] for path in names})
 
 
 def _row(line: Line) -> Row | None:
@@ -254,17 +245,6 @@ def _times(listing: _Listing) -> dict[str, float]:
         middle = (max(times.values()) + min(times.values())) / 2
         times = {p: t + 2 * HALF_YEAR if t < middle else t for p, t in times.items()}
     return times
-
-
-def _places(listing: _Listing) -> dict[str, Line]:
-    """Return the line of each file, and of each folder that of its first file."""
-    places = dict(listing.lines)
-    for path, line in listing.lines.items():
-        folder = path
-        while "/" in folder:
-            folder = folder.rpartition("/")[0]
-            places.setdefault(folder, line)
-    return places
 
 
 def accepts(name: str, head: bytes) -> bool:
