@@ -18,6 +18,9 @@ from diagnose.parsers.checkpoint.tree import Checkpoint
 ALIKE = 0.01
 """Single files of one run differ by less than this share where all are whole."""
 
+NUMBERED = ("zero", "universal", "legacy", "zarr", "local")
+"""Forms whose files are numbered by rank, and whose pointer is written last."""
+
 TEMPORARY = LazyPattern(
     r"\.tmp$|\.partial$|\.inprogress$|(?:^|/)tmp[^/]*$|\.orbax-checkpoint-tmp|-unfinished$"
 )
@@ -134,24 +137,18 @@ def _marker(point: Checkpoint, others: Sequence[Checkpoint]) -> str | None:
 def _doubt(point: Checkpoint, others: Sequence[Checkpoint], pointer: Pointer | None) -> str | None:
     """Return why a checkpoint without a fault is not known to be whole."""
     layout, names = layout_of(point), point.files
-    if layout.form == "dcp" or layout.form == "torch_dist":
-        return None if any(name.endswith(".distcp") for name in names) else "no data file"
-    if layout.framework == "hf":
-        if "trainer_state.json" not in names:
-            return "no trainer_state.json: an export of weights, or an interrupted save"
+    if layout.framework == "hf" and "trainer_state.json" not in names:
+        return "no trainer_state.json: an export of weights, or an interrupted save"
+    if layout.framework == "hf" or layout.form in ("dcp", "torch_dist"):
         return None if any(DATA.search(name) for name in names) else "no data file"
-    if layout.framework in ("deepspeed", "openrlhf", "megatron", "verl"):
+    if layout.form in NUMBERED:
         pointed = pointer.step if pointer else None
-        if pointed is not None and point.number is not None and point.number > pointed:
-            return f"newer than {pointer.entry.name.rpartition('/')[2] if pointer else ''} says"
+        if pointer and pointed is not None and point.number is not None and point.number > pointed:
+            return f"newer than {pointer.entry.name.rpartition('/')[2]} says"
         return None
     if layout.form == "file":
         return _doubt_of_file(point, others)
-    if layout.framework in ("accelerate", "fsdp"):
-        return None
-    if layout.framework == "nemo" and layout.form == "legacy":
-        return None
-    if layout.framework == "orbax" and "_CHECKPOINT_METADATA" in names:
+    if layout.framework == "accelerate" or "_CHECKPOINT_METADATA" in names:
         return None
     return "its names do not say"
 
