@@ -100,15 +100,8 @@ def _absent(point: Checkpoint, others: Sequence[Checkpoint]) -> set[str]:
     finished = [other for other in others if _marker(other, ()) is None]
     if len(finished) < 2 or not point.files:
         return set()
-    common = set.intersection(*({_stepless(name, one) for name in one.files} for one in finished))
-    own = {_stepless(name, point) for name in point.files}
-    return {name for name in common - own if DATA.search(name)}
-
-
-def _stepless(name: str, point: Checkpoint) -> str:
-    if name == point.path.rpartition("/")[2]:
-        return "the file"  # a checkpoint that is one file
-    return name.replace(f"global_step{point.number}/", "global_stepN/")
+    common = set.intersection(*(set(one.alike) for one in finished))
+    return {name for name in common - set(point.alike) if DATA.search(name)}
 
 
 def _marker(point: Checkpoint, others: Sequence[Checkpoint]) -> str | None:

@@ -83,6 +83,8 @@ class _Listing:
         if row.kind in ("heading", "command", "total"):
             self.opened = self.opened or not self.rows
             self.closed = bool(self.rows) and (row.kind != "total" or not row.name)
+            if row.kind == "heading" and not self.base:
+                self._enter(*row.name.rpartition("/")[::2])
             if row.kind != "total":
                 self.base, self.levels = row.name, []
             return
@@ -98,6 +100,12 @@ class _Listing:
         else:
             self.closed = False
             self.rows[path], self.lines[path] = row, line
+
+    def _enter(self, parent: str, name: str) -> None:
+        """Put the files in front of the first heading into the folder that its folder is in."""
+        if parent and name in self.folders:
+            self.rows = {f"{parent}/{path}": row for path, row in self.rows.items()}
+            self.lines = {f"{parent}/{path}": line for path, line in self.lines.items()}
 
     def _path(self, row: Row) -> str:
         if row.kind == "tree":

@@ -161,12 +161,7 @@ def _around(text: str) -> Row | None:
     if TOTAL.match(text):
         return Row("total")
     if found := HEADING.match(text):
-        name = found["quoted"] or found["name"]
-        return (
-            Row("heading", name)
-            if "/" in name or name == "." or "_" in name or "-" in name
-            else None
-        )
+        return Row("heading", found["quoted"] or found["name"])
     found = COMMAND.match(text)
     if found is None:
         return None

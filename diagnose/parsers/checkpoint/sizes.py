@@ -57,12 +57,13 @@ def outliers(point: Checkpoint, others: Sequence[Checkpoint], *, exact: bool) ->
         exact: Sizes are in bytes and not rounded.
     """
     found: set[str] = set()
-    for name, entry in point.files.items():
-        if not DATA.search(name) or entry.size <= 0:
+    elsewhere = [other.alike for other in others]
+    for name, entry in point.alike.items():
+        if not DATA.search(entry.name) or entry.size <= 0:
             continue
-        same = [p.files[name].size for p in others if name in p.files and p.files[name].size > 0]
+        same = [one[name].size for one in elsewhere if name in one and one[name].size > 0]
         if len(same) >= 2 and _stands_out(entry.size, same, 0.001, SHRINK, SHRINK_BYTES, exact):
-            found.add(name)
+            found.add(entry.name)
             yield Outlier(entry, int(median(same)), "other steps")
     for group in _siblings(point).values():
         sizes = [entry.size for entry in group]

@@ -103,6 +103,16 @@ class Checkpoint:
         )
 
     @property
+    def alike(self) -> dict[str, Entry]:
+        """Files by names that do not state the step, to compare with other checkpoints."""
+        own = self.path.rpartition("/")[2]
+        inner = f"global_step{self.number}/"
+        return {
+            "" if name == own else name.replace(inner, "global_stepN/"): entry
+            for name, entry in self.files.items()
+        }
+
+    @property
     def size(self) -> int:
         """Bytes of its files, as far as they are known."""
         return sum(max(0, entry.size) for entry in self.files.values())
