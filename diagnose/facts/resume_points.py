@@ -3,7 +3,8 @@
 ======================= ========================================================================
 ``ckpt.resume_point``   The newest complete checkpoint of a run: ``step``, ``path``, what is wrong
                         with the ``newer`` ones, and the work behind it that the logs show: ``last``
-                        step, ``steps`` and ``seconds`` lost; ``ahead`` of all the logs
+                        step, ``steps`` and ``seconds`` lost; ``ahead`` where it is beyond all
+                        steps of a run that found nothing in its folder
 ``ckpt.layout_differs`` The newest checkpoint was ``saved`` by another world or parallel size
                         (``what``) than the run has (``current``); ``loaded`` if the logs load one
 ``ckpt.rng_count``      Files of random states beside the ranks of the run
@@ -33,13 +34,16 @@ def derive(reading: Reading, job: Job) -> Iterator[Event]:
     last = job.last_progress["step"] if job.last_progress else None
     step_time = usual_step_time(reading.points)
     loaded = any(event.name in LOADS for event in reading.events)
+    looked_in = set(_looked_in(reading.events))
     for event in _newest(reading.events, "ckpt.newest_complete", "parent"):
-        yield event_from(event, "ckpt.resume_point", _resume_point(event, last, step_time))
+        fields = _resume_point(event, last, step_time)
+        fields["ahead"] = fields["steps"] is None and event.fields.get("parent") in looked_in
+        yield event_from(event, "ckpt.resume_point", fields)
     for event in _newest(reading.events, "ckpt.folder", "run"):
         for what, saved, current in _layouts(event, job):
             if saved is None or current is None or saved == current:
                 continue
-            fields: dict[str, Value] = {
+            fields = {
                 "path": event.fields.get("path"),
                 "what": what,
                 "saved": saved,
@@ -80,6 +84,15 @@ def _newest(events: Sequence[Event], name: str, key: str) -> list[Event]:
     return list(found.values())
 
 
+def _looked_in(events: Iterable[Event]) -> Iterator[str]:
+    """Yield the folders in which a start found no checkpoint."""
+    for event in events:
+        path = event.fields.get("path")
+        if event.name == "ckpt.load_fresh" and isinstance(path, str):
+            yield path.rstrip("/")
+            yield path.rpartition("/")[0]
+
+
 def _resume_point(event: Event, last: float | None, step_time: float | None) -> dict[str, Value]:
     step = event.number("step")
     lost = last - step if last is not None and step is not None and last >= step else None
@@ -89,7 +102,6 @@ def _resume_point(event: Event, last: float | None, step_time: float | None) -> 
         "newer": event.fields.get("newer"),
         "last": last,
         "steps": lost,
-        "ahead": last is not None and step is not None and step > last,
         "seconds": lost * step_time if lost is not None and step_time else None,
     }
 
