@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.parsers.checkpoint.layouts import DATA, layout_of
+from diagnose.parsers.checkpoint.layouts import DATA, Layout
 from diagnose.parsers.checkpoint.names import expected_names, is_tail
 from diagnose.parsers.checkpoint.pointers import Pointer
 from diagnose.parsers.checkpoint.tree import Checkpoint
@@ -50,7 +50,9 @@ def nowhere(names: set[str]) -> set[str]:
 
 def state_of(
     point: Checkpoint,
+    layout: Layout,
     others: Sequence[Checkpoint],
+    finished: Sequence[Checkpoint],
     *,
     damaged: Sequence[str] = (),
     unfinished: str | None = None,
@@ -61,21 +63,21 @@ def state_of(
 
     Args:
         point: The checkpoint.
-        others: The other checkpoints of its run.
+        layout: Of it.
+        others: The other checkpoints of its run that have this layout.
+        finished: Those of them that lack no marker of their own.
         damaged: What is wrong with which of its files, in words.
         unfinished: Marker beside it that says so (NeMo 2).
         pointer: The pointer of its run.
         beyond: Returns those of its files that may stand where a listing is cut off.
     """
-    layout = layout_of(point)
-    others = [other for other in others if layout_of(other) == layout]
     holes = expected_names(point.files) - set(point.files)
-    absent = _absent(point, others)
+    absent = _absent(point, finished)
     tail = is_tail(absent, point.files)
     wanted = holes if tail else holes | absent
     unseen = beyond(wanted)
     state = State(None, list(damaged), sorted(wanted - unseen))
-    state.marker = unfinished or _marker(point, others)
+    state.marker = unfinished or own_marker(point, layout) or _usual_marker(point, others)
     if state.missing:
         more = len(state.missing) - 1
         state.why.append(f"{state.missing[0]}{f' and {more} more' if more else ''} missing")
@@ -88,24 +90,23 @@ def state_of(
         state.why.append("the listing may be cut off there")
     elif tail:
         state.why.append("the highest ranks of the other steps have no file here")
-    elif doubt := _doubt(point, others, pointer):
+    elif doubt := _doubt(point, layout, others, pointer):
         state.why.append(doubt)
     else:
         state.complete = True
     return state
 
 
-def _absent(point: Checkpoint, others: Sequence[Checkpoint]) -> set[str]:
+def _absent(point: Checkpoint, finished: Sequence[Checkpoint]) -> set[str]:
     """Return the files that all other finished checkpoints of the run have."""
-    finished = [other for other in others if _marker(other, ()) is None]
     if len(finished) < 2 or not point.files:
         return set()
     common = set.intersection(*(set(one.alike) for one in finished))
     return {name for name in common - set(point.alike) if DATA.search(name)}
 
 
-def _marker(point: Checkpoint, others: Sequence[Checkpoint]) -> str | None:
-    """Return the sign that a save did not finish."""
+def own_marker(point: Checkpoint, layout: Layout) -> str | None:
+    """Return the sign that a save did not finish, None without one."""
     names = point.files
     if "orbax-checkpoint-tmp" in point.path:
         return "a temporary folder of Orbax"
@@ -118,18 +119,25 @@ def _marker(point: Checkpoint, others: Sequence[Checkpoint]) -> str | None:
         local = any(n.startswith(f"{inner}__") and n.endswith(".metadata") for n in names)
         if f"{inner}.metadata" not in names and not local:
             return f"no {inner}.metadata"
-    for sign in ("trainer_state.json", "commit_success.txt"):
-        if sign not in names and any(sign in other.files for other in others):
-            return f"no {sign}"
     resumable = any(name.startswith(("optimizer.", "rng_state", "scheduler.")) for name in names)
-    if layout_of(point).framework == "hf" and "trainer_state.json" not in names and resumable:
+    if layout.framework == "hf" and "trainer_state.json" not in names and resumable:
         return "no trainer_state.json"
     return None
 
 
-def _doubt(point: Checkpoint, others: Sequence[Checkpoint], pointer: Pointer | None) -> str | None:
+def _usual_marker(point: Checkpoint, others: Sequence[Checkpoint]) -> str | None:
+    """Return the marker of a finished save that other checkpoints have and this one lacks."""
+    for sign in ("trainer_state.json", "commit_success.txt"):
+        if sign not in point.files and any(sign in other.files for other in others):
+            return f"no {sign}"
+    return None
+
+
+def _doubt(
+    point: Checkpoint, layout: Layout, others: Sequence[Checkpoint], pointer: Pointer | None
+) -> str | None:
     """Return why a checkpoint without a fault is not known to be whole."""
-    layout, names = layout_of(point), point.files
+    names = point.files
     if layout.framework == "hf" and "trainer_state.json" not in names:
         return "no trainer_state.json: an export of weights, or an interrupted save"
     if layout.framework == "hf" or layout.form in ("dcp", "torch_dist"):

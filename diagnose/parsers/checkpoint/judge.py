@@ -23,18 +23,15 @@ by itself and beside the others of its run, and each run asked which of its chec
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from diagnose.ingest.source import Entry
-from diagnose.model.event import Event, Nature, Value
-from diagnose.parsers.checkpoint import sizes, write_times
-from diagnose.parsers.checkpoint.completeness import State, state_of
-from diagnose.parsers.checkpoint.contents import PARTS, parts_of, steps_inside, world_inside
-from diagnose.parsers.checkpoint.files import Contents, contents, damage
+from diagnose.model.event import Event
+from diagnose.parsers.checkpoint import checkpoint_events, run_events
+from diagnose.parsers.checkpoint.completeness import State, own_marker, state_of
+from diagnose.parsers.checkpoint.files import Contents, contents
 from diagnose.parsers.checkpoint.layouts import DATA, layout_of
-from diagnose.parsers.checkpoint.names import RNG, model_ranks, world_size, zero_ranks
-from diagnose.parsers.checkpoint.pointers import Pointer, pointers
-from diagnose.parsers.checkpoint.tree import Checkpoint, checkpoints, series_of, step_of
+from diagnose.parsers.checkpoint.pointers import pointers
+from diagnose.parsers.checkpoint.tree import Checkpoint, checkpoints, series_of
 
 EVENTS = (
     "ckpt.folder",
@@ -51,9 +48,6 @@ EVENTS = (
     "ckpt.latest_behind",
     "ckpt.newest_complete",
 )
-
-LISTED = 50
-"""Files that an event names; it counts all."""
 
 READ = 512
 """Files of a checkpoint whose contents are read."""
@@ -114,58 +108,49 @@ def judge(tree: Tree) -> Iterator[Event]:
     entries = sorted(tree.entries, key=lambda entry: entry.name)
     damaged: dict[str, str] = {}
     for entry in entries:
-        for event in _file_events(entry):
+        for event in checkpoint_events.of_file(entry):
             damaged[entry.name] = str(event.fields.get("reason") or "0 bytes")
             yield event
     points = checkpoints(tree.folder, entries)
+    layouts = {point.path: layout_of(point) for point in points}
+    whole = {point.path: own_marker(point, layouts[point.path]) is None for point in points}
     unfinished = _markers(entries)
-    known = pointers(list(entries))
+    known = pointers(entries)
     states: dict[str, State] = {}
     for point in points:
-        others = [one for one in points if one is not point and one.series == point.series]
-        pointer = next((one for one in known if one.parent == point.parent), None)
-        broken = [
-            f"{name}: {damaged[entry.name]}"
-            for name, entry in point.files.items()
-            if entry.name in damaged
+        layout = layouts[point.path]
+        others = [
+            other
+            for other in points
+            if other is not point and other.series == point.series and layouts[other.path] == layout
         ]
-        marker = unfinished.pop(_stem(point.path), None)
-        state = state_of(
-            point, others, damaged=broken, unfinished=marker, pointer=pointer,
+        state = states[point.path] = state_of(
+            point,
+            layout,
+            others,
+            [other for other in others if whole[other.path]],
+            damaged=[
+                f"{name}: {damaged[entry.name]}"
+                for name, entry in point.files.items()
+                if entry.name in damaged
+            ],
+            unfinished=unfinished.pop(_stem(point.path), None),
+            pointer=next((one for one in known if one.parent == point.parent), None),
             beyond=tree.beyond(point),
-        )  # fmt: skip
-        states[point.path] = state
-        yield from _checkpoint_events(point, state)
-        yield from _comparisons(point, others, exact=tree.exact)
-    for stem, marker in unfinished.items():
-        yield _unfinished(stem, None, marker)
-    yield from _pointer_events(known, points, states)
-    for run in series_of(points):
-        yield from _run_events(run, states)
-
-
-def _event(
-    name: str, nature: Nature, file: str, text: str, fields: dict[str, Value], line: int = 0
-) -> Event:
-    return Event(
-        name=name, nature=nature, file=file, line=line, end_line=line, text=text, fields=fields
-    )
-
-
-def _file_events(entry: Entry) -> Iterator[Event]:
-    if not DATA.search(entry.name):
-        return
-    fields: dict[str, Value] = {
-        "path": entry.name, "size": entry.size, "step": step_of(entry.name),
-    }  # fmt: skip
-    if entry.size == 0:
-        yield _event(
-            "ckpt.zero_size", Nature.ERROR, entry.name, f"{entry.name}: 0 bytes", fields, 1
         )
-    elif found := damage(entry):
-        text = f"{entry.name}: {entry.size} bytes, {found.reason}"
-        fields["reason"] = found.reason
-        yield _event("ckpt.truncated", Nature.ERROR, entry.name, text, fields, 1)
+        yield from checkpoint_events.of_checkpoint(point, layout, state, _contents(point))
+        yield from checkpoint_events.of_comparison(point, others, exact=tree.exact)
+    for stem, marker in unfinished.items():
+        yield checkpoint_events.unfinished(stem, None, marker)
+    yield from run_events.of_pointers(known, points, states)
+    for run in series_of(points):
+        yield from run_events.of_run(run, states, layouts)
+
+
+def _contents(point: Checkpoint) -> dict[str, Contents]:
+    data = [(name, entry) for name, entry in sorted(point.files.items()) if DATA.search(name)]
+    read = ((name, contents(entry)) for name, entry in data[:READ])
+    return {name: found for name, found in read if found is not None}
 
 
 def _markers(entries: Iterable[Entry]) -> dict[str, str]:
@@ -176,192 +161,3 @@ def _markers(entries: Iterable[Entry]) -> dict[str, str]:
 
 def _stem(path: str) -> str:
     return path.removesuffix(".ckpt").removesuffix("-EMA")
-
-
-def _checkpoint_events(point: Checkpoint, state: State) -> Iterator[Event]:
-    inside = _contents(point)
-    yield _folder(point, state, inside)
-    if state.missing:
-        holes: dict[str, Value] = {
-            "path": point.shown,
-            "step": point.step,
-            "layout": layout_of(point).framework,
-            "missing": [*state.missing[:LISTED]],
-            "count": len(state.missing),
-            "expected": len(point.files) + len(state.missing),
-        }
-        text = f"{point.shown}: {len(state.missing)} files missing, first {state.missing[0]}"
-        yield _event("ckpt.missing_shards", Nature.ERROR, point.shown, text, holes)
-    if state.marker:
-        yield _unfinished(point.shown, point.step, state.marker)
-    yield from _mixed(point, inside)
-
-
-def _contents(point: Checkpoint) -> dict[str, Contents]:
-    data = [(name, entry) for name, entry in sorted(point.files.items()) if DATA.search(name)]
-    read = ((name, contents(entry)) for name, entry in data[:READ])
-    return {name: found for name, found in read if found is not None}
-
-
-def _folder(point: Checkpoint, state: State, inside: dict[str, Contents]) -> Event:
-    layout, names = layout_of(point), point.files
-    parts = parts_of(point, layout, {name: found.keys for name, found in inside.items()})
-    zero, model = zero_ranks(names), model_ranks(names)
-    stated = world_size(names) or world_inside({n: found.values for n, found in inside.items()})
-    fields: dict[str, Value] = {
-        "path": point.shown,
-        "layout": layout.framework,
-        "form": layout.form,
-        "reshards": layout.reshards,
-        "step": point.step,
-        "run": f"{point.parent}/{point.word}",
-        "files": len(names),
-        "bytes": point.size,
-        "complete": state.complete,
-        "why": "; ".join(state.why) or None,
-        **{f"has_{part}": parts.has[part] for part in PARTS},
-        "never": [*parts.never] or None,
-        "weights_only": parts.weights_only,
-        "rng_files": sum(RNG.search(name) is not None for name in names),
-        "world_size": stated,
-        "zero_dp": zero[0] if zero else None,
-        "zero_ranks": zero[0] * zero[1] if zero else None,
-        "tp": model[0] if model else None,
-        "pp": model[1] if model else None,
-        "modified": point.modified,
-        "span": write_times.span(point),
-    }
-    words = {True: "complete", False: "not complete", None: "completeness unknown"}
-    text = f"{point.shown}: {layout.framework} checkpoint, {len(names)} files, {point.size} bytes, "
-    text += words[state.complete] + (f" ({fields['why']})" if state.why else "")
-    return _event("ckpt.folder", Nature.MEASUREMENT, point.shown, text, fields)
-
-
-def _unfinished(path: str, step: int | None, marker: str) -> Event:
-    fields: dict[str, Value] = {"path": path, "step": step, "marker": marker}
-    text = f"{path}: save not finished ({marker})"
-    return _event("ckpt.marker_incomplete", Nature.ERROR, path, text, fields)
-
-
-def _mixed(point: Checkpoint, inside: dict[str, Contents]) -> Iterator[Event]:
-    """Yield files of another step, as names inside the checkpoint or the files themselves say."""
-    named = {
-        name: step for name in point.files if (step := step_of(name)) is not None and "/" in name
-    }
-    read = steps_inside({name: found.values for name, found in inside.items()})
-    for by, steps in (("name", named), ("content", read)):
-        known = {*steps.values()} | ({point.step} if point.step is not None else set())
-        strangers = sorted(name for name, step in steps.items() if step != point.step)
-        if len(known) > 1 and strangers:
-            yield _mixed_event(point, strangers, by, sorted(known))
-
-
-def _mixed_event(point: Checkpoint, names: list[str], by: str, steps: list[int]) -> Event:
-    fields: dict[str, Value] = {
-        "path": point.shown,
-        "step": point.step,
-        "steps": [*steps],
-        "paths": [*names[:LISTED]],
-        "count": len(names),
-        "by": by,
-    }
-    text = f"{point.shown}: {len(names)} files of another save, first {names[0]} (by {by})"
-    return _event("ckpt.mixed_steps", Nature.ERROR, point.shown, text, fields)
-
-
-def _comparisons(
-    point: Checkpoint, others: Sequence[Checkpoint], *, exact: bool
-) -> Iterator[Event]:
-    for found in sizes.outliers(point, others, exact=exact):
-        name, size = found.entry.name, found.entry.size
-        fields: dict[str, Value] = {
-            "path": name, "step": point.step, "size": size, "median": found.usual,
-            "against": found.against,
-        }  # fmt: skip
-        text = f"{name}: {size} bytes, {found.usual} in the {found.against}"
-        yield _event("ckpt.size_outlier", Nature.ERROR, name, text, fields, 1)
-    if old := write_times.left_over(point, others):
-        inner = sorted(name for name, entry in point.files.items() if entry in old)
-        yield _mixed_event(point, inner, "time", [])
-    elif late := write_times.lateness(point):
-        fields = {
-            "path": point.shown, "step": point.step, "ranks": [*late.ranks], "late": late.late,
-            "median": late.usual, "writers": late.writers, "kind": late.kind,
-        }  # fmt: skip
-        text = f"{point.shown}: {late.kind} {late.ranks[0]} wrote {late.late:.0f} s after the first"
-        yield _event("ckpt.slow_writers", Nature.MEASUREMENT, point.shown, text, fields)
-    elif slow := write_times.slower(point, others):
-        fields = {"path": point.shown, "step": point.step, "span": slow[0], "median": slow[1]}
-        fields["bytes"] = point.size
-        text = f"{point.shown}: written in {slow[0]:.0f} s, others in {slow[1]:.0f} s"
-        yield _event("ckpt.slow_write", Nature.MEASUREMENT, point.shown, text, fields)
-
-
-def _pointer_events(
-    known: Sequence[Pointer], points: Sequence[Checkpoint], states: dict[str, State]
-) -> Iterator[Event]:
-    for pointer in known:
-        near = [one for one in points if pointer.parent in (one.parent, one.path)]
-        if not near or pointer.target == "release":
-            continue
-        name, target = pointer.entry.name, pointer.target
-        aim = next((point for point in near if pointer.leads_to(point)), None)
-        why = pointer.garbled
-        if why is None and aim is None:
-            why = "no such checkpoint is there"
-        elif why is None and aim is not None and states[aim.path].complete is False:
-            why = "that checkpoint is not complete"
-        fields: dict[str, Value] = {
-            "path": name, "points_to": target, "why": why, "garbled": pointer.garbled is not None,
-        }  # fmt: skip
-        if why:
-            text = f"{name} points to {target!r}: {why}"
-            yield _event("ckpt.latest_dangling", Nature.ERROR, name, text, fields, 1)
-        newest = max((one.number for one in near if one.number is not None), default=None)
-        if aim is not None and newest is not None and newest > (aim.number or newest):
-            point = next(one for one in near if one.number == newest)
-            if states[point.path].complete is None:
-                fields |= {"step": aim.step, "newest": newest, "newest_path": point.shown}
-                text = f"{name} points to {target!r}, the newest step there is {newest}"
-                yield _event("ckpt.latest_behind", Nature.MEASUREMENT, name, text, fields, 1)
-
-
-def _run_events(run: Sequence[Checkpoint], states: dict[str, State]) -> Iterator[Event]:
-    """Yield the checkpoint to resume from, and the saves that are missing before the newest."""
-    whole = [point for point in run if states[point.path].complete]
-    newer = run[run.index(whole[-1]) + 1 :] if whole else run
-    broken = [
-        f"{one.shown}: {'; '.join(states[one.path].why)}" for one in newer if states[one.path].why
-    ]
-    if whole:
-        newest = whole[-1]
-        fields: dict[str, Value] = {
-            "step": newest.step,
-            "path": newest.shown,
-            "layout": layout_of(newest).framework,
-            "newer": [*broken[:LISTED]],
-            "behind": (run[-1].number or 0) - (newest.number or 0),
-            "parent": newest.parent,
-        }
-        text = f"{newest.shown}: newest complete checkpoint"
-        text += f", step {newest.step}" if newest.step is not None else ""
-        yield _event("ckpt.newest_complete", Nature.MEASUREMENT, newest.shown, text, fields)
-    yield from _gaps(run)
-
-
-def _gaps(run: Sequence[Checkpoint]) -> Iterator[Event]:
-    """Yield the places among the newest checkpoints where one is missing.
-
-    Retention keeps fewer of the old ones, so a gap counts only between distances that are usual.
-    """
-    distances = [(b.number or 0) - (a.number or 0) for a, b in pairwise(run)]
-    for place in range(2, len(distances) - 1):
-        usual = distances[place - 1]
-        regular = distances[place - 2] == usual == distances[place + 1]
-        if regular and distances[place] > 1.5 * usual:
-            before, after = run[place], run[place + 1]
-            fields: dict[str, Value] = {
-                "path": after.shown, "after": before.number, "before": after.number, "usual": usual,
-            }  # fmt: skip
-            text = f"{after.shown}: no checkpoint between {before.number} and {after.number}"
-            yield _event("ckpt.save_gap", Nature.MEASUREMENT, after.shown, text, fields)

@@ -49,7 +49,7 @@ OPENS = (
     "-rw-", "-rwx", "-r--", "drwx", "dr-x", ".distcp", "_states.pt", ".safetensors", "model_optim_rng.pt",
     "rng_state", "trainer_state.json", ".metadata", "random_states_", "_world_size_", ".ckpt", ".nemo",
     "pytorch_model", "/iter_0", "/checkpoint-", "/global_step", "/step-", "latest_checkpointed_iteration",
-    "ls -l", "ls -R", "ls -a", "tree -", "find ", "s3 ls", "-- [", "── [",
+    "ls -l", "ls -R", "ls -a", "tree -", "s3 ls", "-- [", "── [",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ inside one of Hugging Face belongs to it, whatever step it names.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from diagnose.ingest.lazy import LazyPattern
@@ -59,9 +60,9 @@ WANTED = LazyPattern(
 UNITS: dict[str, Unit] = {"epoch": "epoch", "checkpoint_": "save", "ckpt_": "step"}
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class Checkpoint:
-    """The files of one checkpoint.
+    """The files of one checkpoint; what is worked out of them counts once all are there.
 
     Args:
         path: Folder or single file, relative to the input folder; empty for that folder itself.
@@ -95,14 +96,14 @@ class Checkpoint:
         """What the checkpoints of one run have in common."""
         return self.parent, self.word
 
-    @property
+    @cached_property
     def modified(self) -> float | None:
         """When its last file was written, seconds since 1970."""
         return max(
             (e.modified for e in self.files.values() if e.modified is not None), default=None
         )
 
-    @property
+    @cached_property
     def alike(self) -> dict[str, Entry]:
         """Files by names that do not state the step, to compare with other checkpoints."""
         own = self.path.rpartition("/")[2]
@@ -112,7 +113,7 @@ class Checkpoint:
             for name, entry in self.files.items()
         }
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes of its files, as far as they are known."""
         return sum(max(0, entry.size) for entry in self.files.values())
