@@ -11,9 +11,9 @@ from diagnose.parsers.checkpoint import sizes, write_times
 from diagnose.parsers.checkpoint.completeness import State
 from diagnose.parsers.checkpoint.contents import PARTS, parts_of, steps_inside, world_inside
 from diagnose.parsers.checkpoint.files import Contents, damage
-from diagnose.parsers.checkpoint.layouts import DATA, Layout
+from diagnose.parsers.checkpoint.layouts import Layout
 from diagnose.parsers.checkpoint.names import RNG, model_ranks, world_size, zero_ranks
-from diagnose.parsers.checkpoint.tree import Checkpoint, step_of
+from diagnose.parsers.checkpoint.tree import DATA, Checkpoint, step_of
 
 LISTED = 50
 """Files that an event names; it counts all."""

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.parsers.checkpoint.layouts import DATA, Layout
+from diagnose.parsers.checkpoint.layouts import Layout
 from diagnose.parsers.checkpoint.names import expected_names, is_tail
 from diagnose.parsers.checkpoint.pointers import Pointer
-from diagnose.parsers.checkpoint.tree import Checkpoint
+from diagnose.parsers.checkpoint.tree import DATA, Checkpoint
 
 ALIKE = 0.01
 """Single files of one run differ by less than this share where all are whole."""

@@ -29,9 +29,9 @@ from diagnose.model.event import Event
 from diagnose.parsers.checkpoint import checkpoint_events, run_events
 from diagnose.parsers.checkpoint.completeness import State, own_marker, state_of
 from diagnose.parsers.checkpoint.files import Contents, contents
-from diagnose.parsers.checkpoint.layouts import DATA, layout_of
+from diagnose.parsers.checkpoint.layouts import layout_of
 from diagnose.parsers.checkpoint.pointers import pointers
-from diagnose.parsers.checkpoint.tree import Checkpoint, checkpoints, series_of
+from diagnose.parsers.checkpoint.tree import DATA, Checkpoint, checkpoints, series_of
 
 EVENTS = (
     "ckpt.folder",

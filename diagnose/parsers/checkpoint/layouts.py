@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from diagnose.ingest.lazy import LazyPattern
 from diagnose.parsers.checkpoint.tree import Checkpoint
 
 Framework = Literal[
@@ -21,9 +20,6 @@ Form = Literal[
     "dcp", "torch_dist", "zarr", "legacy", "zero", "universal", "full", "sharded", "local", "ocdbt",
     "file", "archive",
 ]  # fmt: skip
-
-DATA = LazyPattern(r"\.(?:distcp|pt|pth|ckpt|bin|safetensors|nemo|pkl)$")
-"""Files that hold state, by their names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from statistics import median
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
-from diagnose.parsers.checkpoint.layouts import DATA
-from diagnose.parsers.checkpoint.tree import Checkpoint
+from diagnose.parsers.checkpoint.tree import DATA, Checkpoint
 
 SHRINK, SHRINK_BYTES = 0.99, 64 << 10
 """A file this much smaller than in other steps, where it has one size, is an outlier."""
@@ -66,14 +65,12 @@ def outliers(point: Checkpoint, others: Sequence[Checkpoint], *, exact: bool) ->
             found.add(entry.name)
             yield Outlier(entry, int(median(same)), "other steps")
     for group in _siblings(point).values():
-        sizes = [entry.size for entry in group]
-        for entry in group if len(group) >= FEWEST else ():
-            rest = [*sizes]
-            rest.remove(entry.size)
-            if entry.name not in found and _stands_out(
-                entry.size, rest, 0.01, PART, PART_BYTES, exact
-            ):
-                yield Outlier(entry, int(median(rest)), "other ranks")
+        smallest, *rest = sorted(group, key=lambda entry: entry.size)
+        usual = [entry.size for entry in rest]
+        if len(group) < FEWEST or smallest.name in found:
+            continue
+        if _stands_out(smallest.size, usual, 0.01, PART, PART_BYTES, exact):
+            yield Outlier(smallest, int(median(usual)), "other ranks")
 
 
 def _stands_out(

@@ -57,6 +57,9 @@ WANTED = LazyPattern(
 )
 """Files of checkpoints, by their names."""
 
+DATA = LazyPattern(r"\.(?:distcp|pt|pth|ckpt|bin|safetensors|nemo|pkl)$")
+"""Files that hold state, by their names."""
+
 UNITS: dict[str, Unit] = {"epoch": "epoch", "checkpoint_": "save", "ckpt_": "step"}
 
 
@@ -112,6 +115,11 @@ class Checkpoint:
             "" if name == own else name.replace(inner, "global_stepN/"): entry
             for name, entry in self.files.items()
         }
+
+    @cached_property
+    def data(self) -> list[Entry]:
+        """The files that hold state."""
+        return [entry for name, entry in sorted(self.files.items()) if DATA.search(name)]
 
     @cached_property
     def size(self) -> int:

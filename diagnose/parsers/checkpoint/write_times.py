@@ -10,7 +10,6 @@ from itertools import pairwise
 from statistics import median
 
 from diagnose.ingest.source import Entry
-from diagnose.parsers.checkpoint.layouts import DATA
 from diagnose.parsers.checkpoint.names import ZERO_FILE, rank_of, zero_ranks
 from diagnose.parsers.checkpoint.tree import Checkpoint
 
@@ -73,7 +72,7 @@ def lateness(point: Checkpoint) -> Lateness | None:
 
 def span(point: Checkpoint) -> float | None:
     """Return the seconds between the first and the last write of its data, None if unknown."""
-    times = [entry.modified for entry in _data(point) if entry.modified is not None]
+    times = [entry.modified for entry in point.data if entry.modified is not None]
     return max(times) - min(times) if len(times) > 1 and _telling(times) else None
 
 
@@ -92,7 +91,7 @@ def left_over(point: Checkpoint, others: Sequence[Checkpoint]) -> list[Entry]:
 
     They are older than the others by more than the time between two saves.
     """
-    dated = [entry for entry in _data(point) if entry.modified is not None]
+    dated = [entry for entry in point.data if entry.modified is not None]
     if len(dated) < FEWEST:
         return []
     newest = max(entry.modified or 0 for entry in dated)
@@ -112,10 +111,6 @@ def _interval(points: Sequence[Checkpoint]) -> float | None:
 
 def _as_large(one: Checkpoint, other: Checkpoint) -> bool:
     return abs(one.size - other.size) <= 0.1 * max(one.size, other.size)
-
-
-def _data(point: Checkpoint) -> list[Entry]:
-    return [entry for name, entry in sorted(point.files.items()) if DATA.search(name)]
 
 
 def _ranks(point: Checkpoint) -> dict[int, float]:
