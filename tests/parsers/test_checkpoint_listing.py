@@ -2,8 +2,11 @@
 
 import pytest
 
+from diagnose.ingest.lazy import LazyPattern
+from diagnose.ingest.pattern import problems
 from diagnose.ingest.source import Source
 from diagnose.parsers import parsers
+from diagnose.parsers.checkpoint import listing_rows
 from diagnose.parsers.checkpoint.listing import accepts
 from diagnose.parsers.checkpoint.listing_rows import row_of
 from diagnose.parsers.pool import read_all
@@ -206,6 +209,15 @@ def test_other_lines_are_no_listing(text):
 )  # fmt: skip
 def test_any_line_is_harmless(text):
     row_of(text)
+
+
+@pytest.mark.parametrize(
+    "pattern", [one for one in vars(listing_rows).values() if isinstance(one, LazyPattern)]
+)
+def test_no_pattern_of_rows_can_run_away(pattern):
+    date = listing_rows.DATE
+    assert problems(date) == []
+    assert problems(pattern.pattern.replace(date, "date")) == []
 
 
 def test_a_long_file_is_taken_as_a_whole_and_a_log_is_not():

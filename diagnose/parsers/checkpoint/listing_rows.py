@@ -24,12 +24,15 @@ Kind = Literal[
 UNKNOWN = -1
 """Size of a file of which a listing gives none."""
 
+LONGEST = 1_500
+"""Characters of a row; paths end at 1,024 in object stores."""
+
 MODE = r"[-dlbcps][-rwxsStT]{9}[.+@]?"
 SIZE = r"\d[\d.,]*(?: ?(?:[KMGTP]i?B?|Bytes|B))?"
 DATE = (
     r"(?:\d{4}-\d\d-\d\d[ T+]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| ?[+-]\d\d:?\d\d| UTC)?"
-    r"|[A-Z][a-z]{2} +\d{1,2} +(?:\d\d:\d\d(?::\d\d)?(?: +\d{4})?|\d{4})"
-    r"|\d{1,2} +[A-Z][a-z]{2} +(?:\d\d:\d\d|\d{4})|\d\d-\d\d +\d\d:\d\d|\d{10}(?:\.\d+)?(?![\d.]))"
+    r"|[A-Z][a-z]{2} +\d{1,2} +(?:\d\d:\d\d|\d{4})"
+    r"|\d{1,2} +[A-Z][a-z]{2} +(?:\d\d:\d\d|\d{4})|\d\d-\d\d +\d\d:\d\d|\d{10}(?:\.\d+)?)"
 )
 LS = LazyPattern(
     rf"^ *(?:\d+ +){{0,2}}(?P<mode>{MODE}) +\d+ +(?:\S+ +){{0,4}}?"
@@ -41,7 +44,7 @@ STORE = LazyPattern(
 SIZE_NAME = LazyPattern(r"^ *(?P<size>\d[\d.]*[KMGTP]?)(?P<gap>\t| +)(?P<name>[^\s\[].*)$")
 NAME_SIZE = LazyPattern(rf"^(?P<name>\S*/\S+)[ \t]+(?P<size>\d+)(?: +(?P<date>{DATE}))?$")
 TREE = LazyPattern(
-    r"^(?P<indent>(?:[│|]?[ \xa0]{2,4})*)(?:[├└|`][-─]{2} ?)\["
+    r"^(?P<indent>[│| \xa0]*)[├└|`][-─]{2} ?\[ *"
     rf"(?:{MODE} +)?(?:[a-z_][\w-]* +){{0,2}} *(?P<size>{SIZE})(?: +(?P<date>{DATE}))?\] *(?P<name>\S.*)$"
 )
 HASH = LazyPattern(
@@ -91,6 +94,8 @@ class Row:
 def row_of(text: str) -> Row | None:
     """Return what a line says, None where it is none of a listing."""
     text = text.rstrip()
+    if len(text) > LONGEST:
+        return None
     return next((row for read in READERS if (row := read(text)) is not None), None)
 
 

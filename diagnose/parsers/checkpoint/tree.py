@@ -20,18 +20,18 @@ from diagnose.ingest.source import Entry
 Unit = Literal["step", "epoch", "save"]
 
 STEP_FOLDER = LazyPattern(
-    r"^(?P<word>global_step|iter|step|checkpoint|ckpt|epoch)(?P<mark>[-_=]?)0*(?P<number>\d+)"
+    r"^(?P<word>global_step|iter|step|checkpoint|ckpt|epoch)(?P<mark>[-_=]?)(?P<number>\d+)"
     r"(?:_universal|-last|\.orbax-checkpoint-tmp\S*)?$"
 )
-NAMED_STEP = LazyPattern(r"(?:^|[-_.])step=0*(\d+)")
-NUMBER_FOLDER = LazyPattern(r"^0*(\d+)(?:\.orbax-checkpoint-tmp\S*)?$")
+NAMED_STEP = LazyPattern(r"(?:^|[-_.])step=(\d+)")
+NUMBER_FOLDER = LazyPattern(r"^(\d+)(?:\.orbax-checkpoint-tmp\S*)?$")
 ORBAX_FILE = LazyPattern(
     r"(?:^|/)(?:_CHECKPOINT_METADATA|_METADATA|_sharding|manifest\.ocdbt|commit_success\.txt)$"
 )
 RANK_FOLDER = LazyPattern(r"^(?:mp_rank_\d+(?:_\d+)*|tp_rank_\d+_pp_rank_\d+)$")
 STEP_FILE = LazyPattern(
     r"(?:^|[-_.])(?P<word>global_step|step|iter|ba|ckpt|checkpoint|epoch)[-_=]?"
-    r"(?:\d+_(?=\d+\.))?0*(?P<number>\d+)(?:[-_.](?!\d+-of-)[^/]*)?\.(?:pt|pth|ckpt|bin|safetensors|nemo)$"
+    r"(?:\d+_)?(?P<number>\d+)(?:[-_.][^/]*)?\.(?:pt|pth|ckpt|bin|safetensors|nemo)$"
 )
 RANK_SUFFIX = LazyPattern(r"[-_]rank_?\d+(?=\.\w+$)")
 PART_FOLDER = LazyPattern(
@@ -193,7 +193,7 @@ def _place(name: str) -> Place | None:
 def _file_place(parts: list[str]) -> Place | None:
     """Return the checkpoint that a single file, or one file of each rank, is."""
     found = STEP_FILE.search(parts[-1])
-    if found is None:
+    if found is None or "-of-" in parts[-1]:
         return None
     named = NAMED_STEP.search(parts[-1])
     word, number = ("step=", int(named[1])) if named else (found["word"], int(found["number"]))
