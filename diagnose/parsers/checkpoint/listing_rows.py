@@ -44,8 +44,8 @@ STORE = LazyPattern(
 SIZE_NAME = LazyPattern(r"^ *(?P<size>\d[\d.]*[KMGTP]?)(?P<gap>\t| +)(?P<name>[^\s\[].*)$")
 NAME_SIZE = LazyPattern(rf"^(?P<name>\S*/\S+)[ \t]+(?P<size>\d+)(?: +(?P<date>{DATE}))?$")
 TREE = LazyPattern(
-    r"^(?P<indent>[│| \xa0]*)[├└|`][-─]{2} ?\[ *"
-    rf"(?:{MODE} +)?(?:[a-z_][\w-]* +){{0,2}} *(?P<size>{SIZE})(?: +(?P<date>{DATE}))?\] *(?P<name>\S.*)$"
+    r"^(?P<indent>[│| \xa0]*)[├└|`][-─]{2} ?"
+    rf"\[(?P<mode>[^\]\d]*)(?P<size>{SIZE})(?: +(?P<date>{DATE}))?\] *(?P<name>\S.*)$"
 )
 HASH = LazyPattern(
     r"^\\?(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}) [ *]?(?P<name>\S.*)$"
