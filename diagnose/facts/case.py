@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from diagnose.facts import collectives, gpu_memory, scaling, stragglers
+from diagnose.facts import collectives, gpu_memory, resume_points, scaling, stragglers
 from diagnose.facts.aftermath import mark_aftermath
 from diagnose.facts.attempts import Attempts, find_attempts
 from diagnose.facts.belonging import relate_to_job
@@ -244,6 +244,8 @@ def build(reading: Reading, topology: Topology | None = None) -> Case:
         time = clocks.iso(last.time, last.clock)
         step = int(last.step) if last.step.is_integer() else last.step
         job.report.last_progress = {"step": step, "time": time}
+    insert(reading, attempts.placed(list(resume_points.derive(reading, job.report))))
+    job.report.checkpoint = resume_points.checkpoint_of(reading.events)
     job.report.start = _start(reading, clocks)
     return Case(reading, attempts, job, clocks, by_file, progress)
 

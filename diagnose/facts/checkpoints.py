@@ -11,7 +11,7 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -37,7 +37,7 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
     An asynchronous save blocks only while it stages; its background part is left out.
     """
     ended = any(event.name == "ckpt.save_end" for event in reading.events)
-    usual = _usual(reading.points) if ended else None
+    usual = usual_step_time(reading.points) if ended else None
     known: set[tuple[str, Value]] = set()
     said: dict[str, set[int]] = {}
     previous: dict[str, float] = {}
@@ -97,8 +97,8 @@ def _same_step(start: Event, end: Event) -> bool:
     return None in steps or steps[0] == steps[1]
 
 
-def _usual(series: list[Points]) -> float | None:
-    """Return the usual step time of the job."""
+def usual_step_time(series: Iterable[Points]) -> float | None:
+    """Return the usual step time of the job in seconds, None if unknown."""
     times = [value for points in series if points.metric == "step_time" for value in points.values]
     return median(times) if times else None
 

@@ -44,6 +44,7 @@ class Job:
     start: str | None = None
     last_progress: dict[str, Any] | None = None
     marks: dict[str, str] = field(default_factory=dict)
+    checkpoint: dict[str, Any] | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -93,6 +93,8 @@ def _job(report: ReportData, lang: Language) -> Iterator[Block]:
             parts.append(phrase(lang, "at-step-time" if time else "at-step", step=step, time=time))
         elif time:
             parts.append(phrase(lang, "at-time", time=time))
+    if job.checkpoint:
+        parts.append(phrase(lang, "resume-from", path=job.checkpoint.get("path")))
     parts += [f"{name}={value}" for name, value in job.marks.items()]
     if parts:
         yield Heading(phrase(lang, "job"))

@@ -163,6 +163,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "at-step": ("last progress: step {step}", "最后进展：第 {step} 步"),
     "at-time": ("last progress: {time}", "最后进展：{time}"),
     "at-step-time": ("last progress: step {step} at {time}", "最后进展：第 {step} 步，{time}"),
+    "resume-from": ("newest complete checkpoint {path}", "最新的完整检查点 {path}"),
     "attempts": ("{count} attempts", "{count} 次尝试"),
     "world": ("world size {count}", "进程总数 {count}"),
     "on-hosts": ("hosts {names}", "主机 {names}"),

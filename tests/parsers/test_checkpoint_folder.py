@@ -1,5 +1,6 @@
 import pytest
 
+import diagnose
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Nature
 from diagnose.parsers.checkpoint import folder as dialect
@@ -62,7 +63,7 @@ def named(events, name):
 @pytest.mark.parametrize(
     "entries, layout, step, path",
     [
-        (dcp(500), "dcp", 500, "checkpoint/step-500"),
+        (dcp(500), "torchtitan", 500, "checkpoint/step-500"),
         (deepspeed(500), "deepspeed", 500, "ckpt/global_step500"),
         (megatron(500), "megatron", 500, "ckpt/iter_0000500"),
         (hf(500), "hf", 500, "out/checkpoint-500"),
@@ -270,3 +271,21 @@ def test_other_files_are_not_wanted(name):
 def test_a_name_with_a_huge_number_does_no_harm(name):
     missing = named(read([torch(name)]), "ckpt.missing_shards")
     assert all(len(event["missing"]) <= 50 for event in missing)
+
+
+def test_a_folder_on_disk_is_judged_and_the_report_says_what_to_resume_from(tmp_path):
+    for step in (400, 500):
+        folder = tmp_path / f"ckpt/iter_{step:07d}"
+        for place in ("mp_rank_00", "mp_rank_01"):
+            if (step, place) != (500, "mp_rank_00"):
+                (folder / place).mkdir(parents=True)
+                (folder / place / "model_optim_rng.pt").write_bytes(ZIP + END)
+    (tmp_path / "ckpt/latest_checkpointed_iteration.txt").write_text("500")
+    report = diagnose.run([tmp_path])
+    (root,) = [finding for finding in report.findings if finding.role == "root"]
+    assert root.id == "checkpoint-shards-missing"
+    assert "ckpt/iter_0000400, step 400" in root.explanation
+    assert any("ckpt/iter_0000400" in step.text for step in root.playbook.steps)
+    assert report.job.checkpoint["newer"] == [
+        "ckpt/iter_0000500: mp_rank_00/model_optim_rng.pt missing"
+    ]

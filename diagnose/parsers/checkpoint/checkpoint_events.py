@@ -1,0 +1,157 @@
+"""What is said of one checkpoint, as events.
+
+Not a parser: the judge of checkpoints asks it.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from diagnose.model.event import Event, Nature, Value
+from diagnose.parsers.checkpoint import sizes, write_times
+from diagnose.parsers.checkpoint.completeness import State
+from diagnose.parsers.checkpoint.contents import PARTS, parts_of, steps_inside, world_inside
+from diagnose.parsers.checkpoint.inside import Contents
+from diagnose.parsers.checkpoint.layouts import Layout
+from diagnose.parsers.checkpoint.names import RNG, model_ranks, world_size, zero_ranks
+from diagnose.parsers.checkpoint.tree import Checkpoint, step_of
+
+LISTED = 50
+"""Files that an event names; it counts all."""
+
+
+def event_of(
+    name: str, nature: Nature, file: str, text: str, fields: dict[str, Value], line: int = 0
+) -> Event:
+    """Return an event about a file or folder, named relative to the input folder."""
+    return Event(
+        name=name, nature=nature, file=file, line=line, end_line=line, text=text, fields=fields
+    )
+
+
+def of_checkpoint(
+    point: Checkpoint, layout: Layout, state: State, inside: dict[str, Contents]
+) -> Iterator[Event]:
+    """Yield what a checkpoint is and what it lacks.
+
+    Args:
+        point: The checkpoint.
+        layout: Of it.
+        state: Whether it is whole.
+        inside: What is in its files, as far as they were read.
+    """
+    yield _folder(point, layout, state, inside)
+    if state.missing:
+        holes: dict[str, Value] = {
+            "path": point.shown,
+            "step": point.step,
+            "layout": layout.framework,
+            "missing": [*state.missing[:LISTED]],
+            "count": len(state.missing),
+            "expected": len(point.files) + len(state.missing),
+        }
+        text = f"{point.shown}: {len(state.missing)} files missing, first {state.missing[0]}"
+        yield event_of("ckpt.missing_shards", Nature.ERROR, point.shown, text, holes)
+    if state.marker:
+        yield unfinished(point.shown, point.step, state.marker)
+    yield from _mixed(point, inside)
+
+
+def _folder(point: Checkpoint, layout: Layout, state: State, inside: dict[str, Contents]) -> Event:
+    names = point.files
+    parts = parts_of(point, layout, {name: found.keys for name, found in inside.items()})
+    zero, model = zero_ranks(names), model_ranks(names)
+    stated = world_size(names) or world_inside({n: found.values for n, found in inside.items()})
+    fields: dict[str, Value] = {
+        "path": point.shown,
+        "layout": layout.framework,
+        "form": layout.form,
+        "reshards": layout.reshards,
+        "step": point.step,
+        "run": f"{point.parent}/{point.word}",
+        "files": len(names),
+        "bytes": point.size,
+        "complete": state.complete,
+        "why": "; ".join(state.why) or None,
+        **{f"has_{part}": parts.has[part] for part in PARTS},
+        "never": [*parts.never] or None,
+        "weights_only": parts.weights_only,
+        "rng_files": sum(RNG.search(name) is not None for name in names),
+        "world_size": stated,
+        "zero_dp": zero[0] if zero else None,
+        "zero_ranks": zero[0] * zero[1] if zero else None,
+        "tp": model[0] if model else None,
+        "pp": model[1] if model else None,
+        "modified": point.modified,
+        "span": write_times.span(point),
+    }
+    words = {True: "complete", False: "not complete", None: "completeness unknown"}
+    text = f"{point.shown}: {layout.framework} checkpoint, {len(names)} files, {point.size} bytes, "
+    text += words[state.complete] + (f" ({fields['why']})" if state.why else "")
+    return event_of("ckpt.folder", Nature.MEASUREMENT, point.shown, text, fields)
+
+
+def unfinished(path: str, step: int | None, marker: str) -> Event:
+    """Return the event of a save that did not finish, with the sign of it."""
+    fields: dict[str, Value] = {"path": path, "step": step, "marker": marker}
+    text = f"{path}: save not finished ({marker})"
+    return event_of("ckpt.marker_incomplete", Nature.ERROR, path, text, fields)
+
+
+def _mixed(point: Checkpoint, inside: dict[str, Contents]) -> Iterator[Event]:
+    """Yield files of another step, as names inside the checkpoint or the files themselves say."""
+    named = {
+        name: step for name in point.files if (step := step_of(name)) is not None and "/" in name
+    }
+    read = steps_inside({name: found.values for name, found in inside.items()})
+    for by, steps in (("name", named), ("content", read)):
+        known = {*steps.values()} | ({point.step} if point.step is not None else set())
+        strangers = sorted(name for name, step in steps.items() if step != point.step)
+        if len(known) > 1 and strangers:
+            yield _mixed_event(point, strangers, by, sorted(known))
+
+
+def _mixed_event(point: Checkpoint, names: list[str], by: str, steps: list[int]) -> Event:
+    fields: dict[str, Value] = {
+        "path": point.shown,
+        "step": point.step,
+        "steps": [*steps],
+        "paths": [*names[:LISTED]],
+        "count": len(names),
+        "by": by,
+    }
+    text = f"{point.shown}: {len(names)} files of another save, first {names[0]} (by {by})"
+    return event_of("ckpt.mixed_steps", Nature.ERROR, point.shown, text, fields)
+
+
+def of_comparison(
+    point: Checkpoint, others: Sequence[Checkpoint], *, exact: bool
+) -> Iterator[Event]:
+    """Yield what a checkpoint shows beside the others of its run.
+
+    Args:
+        point: The checkpoint.
+        others: The other checkpoints of its run.
+        exact: Sizes are in bytes and not rounded.
+    """
+    for found in sizes.outliers(point, others, exact=exact):
+        name, size = found.entry.name, found.entry.size
+        fields: dict[str, Value] = {
+            "path": name, "step": point.step, "size": size, "median": found.usual,
+            "against": found.against,
+        }  # fmt: skip
+        text = f"{name}: {size} bytes, {found.usual} in the {found.against}"
+        yield event_of("ckpt.size_outlier", Nature.ERROR, name, text, fields, 1)
+    if old := write_times.left_over(point, others):
+        inner = sorted(name for name, entry in point.files.items() if entry in old)
+        yield _mixed_event(point, inner, "time", [])
+    elif late := write_times.lateness(point):
+        fields = {
+            "path": point.shown, "step": point.step, "ranks": [*late.ranks], "late": late.late,
+            "median": late.usual, "writers": late.writers, "kind": late.kind,
+        }  # fmt: skip
+        text = f"{point.shown}: {late.kind} {late.ranks[0]} wrote {late.late:.0f} s after the first"
+        yield event_of("ckpt.slow_writers", Nature.MEASUREMENT, point.shown, text, fields)
+    elif slow := write_times.slower(point, others):
+        fields = {"path": point.shown, "step": point.step, "span": slow[0], "median": slow[1]}
+        fields["bytes"] = point.size
+        text = f"{point.shown}: written in {slow[0]:.0f} s, others in {slow[1]:.0f} s"
+        yield event_of("ckpt.slow_write", Nature.MEASUREMENT, point.shown, text, fields)
