@@ -77,7 +77,7 @@ class Sections:
     Args:
         data: The text, with folded output once for each of its hosts.
         lines: For each of its lines the number, from 0, of the line it was; None if none changed.
-        starts: Offsets at which sections begin, rising.
+        starts: Offsets at which sections begin, rising; the next one is another host's.
         owners: The host of each section; None where no heading holds.
         open: The hosts whose heading holds at the end.
     """
@@ -132,8 +132,9 @@ def _laid_out(data: bytes, parts: list[tuple[int, int, Hosts]], above: Hosts) ->
         text = data[start:end]
         ends = text.count(b"\n")
         for host in hosts or (None,):
-            starts.append(size)
-            owners.append(host)
+            if not owners or owners[-1] != host:
+                starts.append(size)
+                owners.append(host)
             size += len(text)
             if folded:
                 texts.append(text)

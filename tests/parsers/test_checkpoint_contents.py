@@ -73,7 +73,7 @@ def test_steps_and_world_size_are_read_from_the_values():
 def test_files_that_state_another_step_make_a_mixed_checkpoint(monkeypatch):
     names = [f"ckpt/iter_0000500/mp_rank_0{n}/model_optim_rng.pt" for n in range(4)]
     inside = {name: Contents(("model", "iteration"), {"iteration": 400 if "_02/" in name else 500}) for name in names}  # fmt: skip
-    monkeypatch.setattr(judging, "contents", lambda entry: inside[entry.name])
+    monkeypatch.setattr(judging.look, "look", lambda entries: judging.look.Look([], {}, inside))
     found = list(judging.judge(judging.Tree("in", [Entry(name, 100) for name in names])))
     (mixed,) = [event for event in found if event.name == "ckpt.mixed_steps"]
     assert (mixed["by"], mixed["steps"], mixed["paths"]) == (

@@ -1,4 +1,7 @@
+import shutil
+
 import pytest
+from checkpoint_files import MADE
 
 import diagnose
 from diagnose.ingest.source import Entry
@@ -279,7 +282,7 @@ def test_a_folder_on_disk_is_judged_and_the_report_says_what_to_resume_from(tmp_
         for place in ("mp_rank_00", "mp_rank_01"):
             if (step, place) != (500, "mp_rank_00"):
                 (folder / place).mkdir(parents=True)
-                (folder / place / "model_optim_rng.pt").write_bytes(ZIP + END)
+                shutil.copy(MADE / "torch/module.pth", folder / place / "model_optim_rng.pt")
     (tmp_path / "ckpt/latest_checkpointed_iteration.txt").write_text("500")
     report = diagnose.run([tmp_path])
     (root,) = [finding for finding in report.findings if finding.role == "root"]

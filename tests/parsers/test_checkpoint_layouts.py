@@ -6,6 +6,8 @@ from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint.judge import Tree, judge
 
 MIB = 1 << 20
+ZIP = b"PK\x03\x04" + bytes(60)
+SAFETENSORS = (1000).to_bytes(8, "little") + b'{"__metadata__"'
 NEMO = "m--val_loss=1.23-step=1000-consumed_samples=128000.0"
 
 LAYOUTS = {
@@ -159,7 +161,10 @@ LAYOUTS = {
 
 
 def entries(names, size=4 * MIB):
-    return [Entry(name, size, head=b"PK\x03\x04" + bytes(60)) for name in names]
+    return [
+        Entry(name, size, head=SAFETENSORS if name.endswith(".safetensors") else ZIP)
+        for name in names
+    ]
 
 
 def events(names, folder="in"):

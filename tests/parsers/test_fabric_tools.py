@@ -134,9 +134,9 @@ def test_files_of_the_kernel(text):
     assert shown(port(text), "device", "state", "phys_state") == ("mlx5_3", "DOWN", "Polling")
 
 
-def test_cat_of_one_file():
-    first, second = events(f"$ cat {ROOT}ports/1/state\n4: ACTIVE\n$ cat {ROOT}ports/1/rate\n400 Gb/sec (4X NDR)\n")  # fmt: skip
-    assert (first.fields["state"], second.fields["rate_gbps"]) == ("ACTIVE", 400.0)
+def test_cat_of_one_file_after_the_other():
+    (port,) = events(f"$ cat {ROOT}ports/1/state\n4: ACTIVE\n$ cat {ROOT}ports/1/rate\n400 Gb/sec (4X NDR)\n")  # fmt: skip
+    assert (port.fields["state"], port.fields["rate_gbps"]) == ("ACTIVE", 400.0)
 
 
 NEAR = "      0xa088c20300ab12f6    134    1[  ] ==( {link})==>      {far}"

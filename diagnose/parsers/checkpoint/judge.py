@@ -110,8 +110,8 @@ def judge(tree: Tree) -> Iterator[Event]:
         if event.name in BROKEN:
             damaged.setdefault(event.file, event.text.removeprefix(f"{event.file}: "))
         yield event
-    needed = indexes.needed(seen.indexes)
     points = checkpoints(tree.folder, entries)
+    needed = _by_checkpoint(points, indexes.needed(seen.indexes))
     layouts = {point.path: layout_of(point) for point in points}
     whole = {point.path: own_marker(point, layouts[point.path]) is None for point in points}
     unfinished = _markers(entries)
@@ -134,7 +134,7 @@ def judge(tree: Tree) -> Iterator[Event]:
                 for name, entry in point.files.items()
                 if entry.name in damaged
             ],
-            needed=_inside(point, needed),
+            needed=needed[point.path],
             unfinished=unfinished.pop(_stem(point.path), None),
             pointer=next((one for one in known if one.parent == point.parent), None),
             beyond=tree.beyond(point),
@@ -148,10 +148,17 @@ def judge(tree: Tree) -> Iterator[Event]:
         yield from run_events.of_run(run, states, layouts)
 
 
-def _inside(point: Checkpoint, needed: Iterable[str]) -> set[str]:
-    """Return those of some paths that lie in a checkpoint, by their path inside it."""
-    start = f"{point.path}/" if point.path else ""
-    return {path.removeprefix(start) for path in needed if path.startswith(start)}
+def _by_checkpoint(points: Sequence[Checkpoint], paths: Iterable[str]) -> dict[str, set[str]]:
+    """Return some paths by the innermost checkpoint they lie in, each relative to it."""
+    known = {point.path for point in points}
+    found: dict[str, set[str]] = {path: set() for path in known}
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in known:
+            folder = folder.rpartition("/")[0]
+        if folder in known:
+            found[folder].add(path.removeprefix(f"{folder}/"))
+    return found
 
 
 def _contents(point: Checkpoint, seen: look.Look) -> dict[str, Contents]:
