@@ -55,8 +55,12 @@ EPOCH = re.compile(
 SYSLOG = re.compile(rf"{MONTH} ([ \d]?\d) {CLOCK}{FRACTION}{END}")
 # ctime, dmesg -T, date
 CTIME = re.compile(
-    rf"(\[)?{WEEKDAY} {MONTH} ([ \d]?\d) {CLOCK}{FRACTION}(?: (UTC|GMT|[A-Z]{{3,4}}))? (\d{{4}})"
-    r"(?(1)\]|(?!\w))"
+    rf"(\[)?{WEEKDAY} {MONTH} ([ \d]?\d) {CLOCK}{FRACTION}( [AP]M)?"
+    r"(?: (UTC|GMT|[A-Z]{3,4}))? (\d{4})(?(1)\]|(?!\w))"
+)
+# date in en_US of glibc since 2.29: Wed 14 Jan 2026 03:00:00 PM UTC
+DAY_FIRST = re.compile(
+    rf"{WEEKDAY} (\d\d?) {MONTH} (\d{{4}}) {CLOCK}( [AP]M)?(?: (UTC|GMT|[A-Z]{{3,4}}))?{END}"
 )
 # glog E0704, its newer form E20250704, and c10d's [E321, which pads neither month nor day
 GLOG = re.compile(
@@ -216,10 +220,24 @@ def _syslog(found: re.Match[str]) -> tuple[float, Clock] | None:
 
 
 def _ctime(found: re.Match[str]) -> tuple[float, Clock] | None:
-    _, month, day, hour, minute, second, fraction, zone, year = found.groups()
+    _, month, day, hour, minute, second, fraction, half, zone, year = found.groups()
     date = _day(year, str(MONTHS[month]), day.strip())
-    clock = Clock.UTC if zone in ("UTC", "GMT") else Clock.LOCAL
-    return _at(_sum(date, _seconds(hour, minute, second), fraction), clock)
+    time = _sum(date, _seconds(_hour(hour, half), minute, second), fraction)
+    return _at(time, Clock.UTC if zone in ("UTC", "GMT") else Clock.LOCAL)
+
+
+def _day_first(found: re.Match[str]) -> tuple[float, Clock] | None:
+    day, month, year, hour, minute, second, half, zone = found.groups()
+    date = _day(year, str(MONTHS[month]), day)
+    time = _sum(date, _seconds(_hour(hour, half), minute, second), None)
+    return _at(time, Clock.UTC if zone in ("UTC", "GMT") else Clock.LOCAL)
+
+
+def _hour(text: str, half: str | None) -> str:
+    """Return the hour of 24 from one of 12 with its half of the day."""
+    if half is None or not "01" <= text <= "12":
+        return text
+    return f"{int(text) % 12 + (12 if half == ' PM' else 0):02}"
 
 
 def _glog(found: re.Match[str]) -> tuple[float, Clock] | None:
@@ -245,7 +263,9 @@ _DIGITS: tuple[tuple[re.Pattern[str], Reader], ...] = (
 _READERS: dict[str, tuple[tuple[re.Pattern[str], Reader], ...]] = (
     dict.fromkeys("0123456789", _DIGITS)
     | dict.fromkeys("VDIWEF", ((GLOG, _glog),))
-    | dict.fromkeys("JAMSONMTW", ((CTIME, _ctime), (SYSLOG, _syslog)))
-    | dict.fromkeys("DFW", ((GLOG, _glog), (CTIME, _ctime), (SYSLOG, _syslog)))
+    | dict.fromkeys("JAMSONMTW", ((CTIME, _ctime), (SYSLOG, _syslog), (DAY_FIRST, _day_first)))
+    | dict.fromkeys(
+        "DFW", ((GLOG, _glog), (CTIME, _ctime), (SYSLOG, _syslog), (DAY_FIRST, _day_first))
+    )
 )
 """Shapes by the first character inside the bracket."""

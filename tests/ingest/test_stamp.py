@@ -29,6 +29,10 @@ SHAPES = [
     ("[Mon Apr  8 17:04:05 2024] NVRM", at(2024, 4, 8, 17, 4, 5), Clock.LOCAL, 26),
     ("Fri Jul  4 11:22:33 UTC 2025", at(2025, 7, 4, 11, 22, 33), Clock.UTC, 28),
     ("Wed Feb  4 11:22:33 2026 x", at(2026, 2, 4, 11, 22, 33), Clock.LOCAL, 24),
+    ("Wed Feb  4 11:22:33 PM UTC 2026 x", at(2026, 2, 4, 23, 22, 33), Clock.UTC, 31),
+    ("Wed Feb  4 12:22:33 AM CET 2026 x", at(2026, 2, 4, 0, 22, 33), Clock.LOCAL, 31),
+    ("Wed 04 Feb 2026 12:22:33 PM UTC", at(2026, 2, 4, 12, 22, 33), Clock.UTC, 31),
+    ("Wed 4 Feb 2026 23:22:33 CET", at(2026, 2, 4, 23, 22, 33), Clock.LOCAL, 27),
     (
         "E0704 11:22:33.123000 1 f.py:9]",
         at(1972, 7, 4, 11, 22, 33, micro=123000),

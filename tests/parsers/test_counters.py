@@ -229,6 +229,14 @@ def test_indentation_may_be_lost():
     assert found(queryerrors, bare) == found(queryerrors, ERRORS)
 
 
+def test_what_has_no_cable_is_left_out():
+    assert (
+        found(netdev_counters, LINK.replace("ens1f0np0", "docker0").replace("ens1f1np1", "lo"))
+        == []
+    )
+    assert found(counter_files, "/sys/class/net/veth12ab/carrier_changes:9\n") == []
+
+
 def test_each_counter_knows_its_line():
     (event,) = read(perfquery, QUERY)
     assert (event.line, event.fields["lines"], event.end_line) == (4, [0, 1, 2], 6)
@@ -281,6 +289,8 @@ def test_one_spelling_for_all_drivers():
     ("text", "time"),
     [
         ("Wed Jan 14 03:00:00 UTC 2026", 1768359600.0),
+        ("Wed Jan 14 03:00:00 AM UTC 2026", 1768359600.0),
+        ("Wed 14 Jan 2026 03:00:00 AM UTC", 1768359600.0),
         ("=== snapshot 1, 2026-01-14 03:00:00 ===", 1768359600.0),
         ("date: 2026-01-14T03:00:00+00:00", 1768359600.0),
         ("node-07: Wed Jan 14 03:00:00 UTC 2026", 1768359600.0),

@@ -19,6 +19,12 @@ SECONDS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
 
 NUMBER = re.compile(r"\d+")
 
+NO_CABLE = re.compile(
+    r"(?:lo$|dummy|docker|veth|virbr|br-|br\d|cni|cali|flannel|cilium|lxc|kube|nodelocal|ovs|tun|tap"
+    r"|vxlan|geneve|tunl|sit\d|ip6|podman|weave|nerdctl)"
+)
+"""Beginnings of the names of devices behind which there is no wire."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -59,6 +65,8 @@ def reading(
 ) -> Iterator[Event]:
     """Yield one reading of a port, with those of its counters that the table lists.
 
+    A device without a cable, such as a bridge of containers, has none that matter.
+
     Args:
         counters: In the order of the text; of two spellings of one counter the first counts.
         device: Adapter, network device or switch.
@@ -66,6 +74,8 @@ def reading(
         tool: What printed them.
         more: Further fields, such as ``host``.
     """
+    if device is not None and NO_CABLE.match(device):
+        return
     by_name: dict[str, tuple[Meaning, int, Line]] = {}
     for name, value, line in counters:
         meaning = meaning_of(name)

@@ -32,10 +32,13 @@ TIME = re.compile(rb"[ T_]\d\d:\d\d:\d\d")
 DATED = re.compile(
     rb"[^\n]{0,90}?"
     rb"(?:\b[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [AP]M)?(?: [A-Z]{3,4})? \d{4}"
+    rb"|\b[A-Z][a-z]{2} \d\d? [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d(?: [AP]M)?(?: [A-Z]{3,4})?"
     rb"|\b\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z| UTC| ?[+-]\d\d:?\d\d)?)"
     rb"\]?[ \t=#*)\r-]*"
 )
-STAMP = re.compile(r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:)")
+STAMP = re.compile(
+    r"(?:[A-Z][a-z]{2} (?:[A-Z][a-z]{2} [ \d]\d|\d\d? [A-Z][a-z]{2} \d{4}) \d\d:|\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:)"
+)
 
 
 def read(block: BlockText) -> Iterator[Record]:
