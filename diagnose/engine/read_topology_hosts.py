@@ -90,6 +90,9 @@ class HostReader:
             more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
             message = f"{twice[0]}{more} stand in line {line} as well; a host stands in one entry"
             self.reader.wrong(path, message)
+        elif taken := [name for name in names if name in self.names]:
+            owner = self.names[taken[0]]
+            self.reader.wrong(path, f"'{taken[0]}' is another name of {owner} already")
         elif len(set(names)) < len(names):
             name = next(name for name in names if names.count(name) > 1)
             self.reader.wrong(path, f"{name} stands here twice; a host stands in one entry")
@@ -158,13 +161,13 @@ class HostReader:
     def _counted(self, texts: Sequence[str], count: int, path: Path) -> Sequence[str]:
         """Return one address for each host; a single one is the first, the others count up."""
         try:
-            first = ip_address(texts[0]) if texts else None
+            if len(texts) == 1:
+                first = ip_address(texts[0])
+                return [str(first + place) for place in range(count)]
             keys = [str(ip_address(text)) for text in texts]
         except ValueError as error:
             self.reader.wrong(path, f"{error}; expected an IP address, such as 10.0.0.7")
             return []
-        if first is not None and len(keys) == 1:
-            return [str(first + place) for place in range(count)]
         return self.patterns.one_each(keys, count, path)
 
     def _guids(self, data: object, kind: HostClass, names: Sequence[str], path: Path) -> None:

@@ -178,6 +178,8 @@ HOSTS = 'hosts: [{name: "n[1-4]"}]\n'
         ('hosts:\n  - {name: "n[1-4]"}\n  - {name: "n[3-5]"}\n', "3:12: n3 and 1 more stand in line 2"),
         ('hosts:\n  - {name: n1, addresses: {e: 10.0.0.1}}\n  - {name: n2, addresses: {e: 10.0.0.1}}\n',
          "t.yaml:3:31: 10.0.0.1 of n2 belongs to n1 as well"),
+        ("hosts:\n  - {name: n1, aliases: n2}\n  - {name: n2}\n", "3:12: 'n2' is another name of n1"),
+        ("hosts: [{name: 'n[1-9]', addresses: {e: 255.255.255.250}}]\n", "expected an IP address"),
         (HOSTS + "partitions: [{name: a, pkey: 1, hosts: n9}]\n", "unknown host 'n9'; known: n1, n2"),
         (HOSTS + "partitions: [{name: a, pkey: 0x10000, hosts: n1}]\n", "expected a key up to 0xffff"),
         (HOSTS + "partitions: [{name: a, hosts: n1}]\n", "'pkey' is missing"),
