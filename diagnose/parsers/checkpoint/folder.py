@@ -99,8 +99,9 @@ def read(folder: str, entries: list[Entry]) -> Iterator[Event]:
             yield _unfinished(entry.name.removesuffix("-unfinished"), None, entry.name)
     checkpoints = _checkpoints(folder, entries)
     pointers = [e for e in entries if e.name.rpartition("/")[2] in POINTERS]
-    needed = indexes.needed(seen.indexes)
-    missing = {point.path: _missing(point, checkpoints, needed) for point in checkpoints}
+    missing = {
+        point.path: _missing(point, checkpoints, _needed(point, seen)) for point in checkpoints
+    }
     state: dict[str, bool | None] = {}
     for point in checkpoints:
         broken = any(point.inside(name) in damaged for name in point.files)
@@ -174,12 +175,17 @@ def layout_of(point: Checkpoint) -> Layout:
     return "torch"
 
 
-def _missing(point: Checkpoint, checkpoints: list[Checkpoint], needed: dict[str, str]) -> list[str]:
+def _needed(point: Checkpoint, seen: look.Look) -> set[str]:
+    """Return the files that the indexes in a checkpoint name, by their path inside it."""
+    own = {entry.name for entry in point.files.values()}
+    needed = indexes.needed(one for one in seen.indexes if one.entry.name in own)
+    return {name.removeprefix(point.inside("")) for name in needed}
+
+
+def _missing(point: Checkpoint, checkpoints: list[Checkpoint], needed: set[str]) -> list[str]:
     """Return the files that an index, numbering or the other steps say should be there."""
     names = set(point.files)
-    start = point.inside("")
-    expected = {name.removeprefix(start) for name in needed if name.startswith(start)}
-    expected |= expected_names(names)
+    expected = needed | expected_names(names)
     others = [
         {_stepless(name, p) for name in p.files}
         for p in checkpoints
