@@ -31,7 +31,9 @@ def folder(tmp_path):
 
 
 def cut(path, size):
-    os.truncate(path, path.stat().st_size - size)
+    before = path.stat()
+    os.truncate(path, before.st_size - size)
+    os.utime(path, (before.st_mtime, before.st_mtime))  # The cut came before the save ended.
 
 
 def test_whole_checkpoints_of_all_libraries_are_healthy(folder):
@@ -41,11 +43,11 @@ def test_whole_checkpoints_of_all_libraries_are_healthy(folder):
 
 def test_a_cut_shard_explains_why_the_load_failed(folder):
     cut(folder / "dcp/step-500/__2_0.distcp", 5)
-    (folder / "train.log").write_text(FAILED)
-    report = api.run([folder])
+    (folder / "dcp/train.log").write_text(FAILED)
+    report = api.run([folder / "dcp"])
     root = report.findings[0]
     assert (root.id, root.role) == ("checkpoint-file-damaged", "root")
-    assert root.culprit.files == ["dcp/step-500/__2_0.distcp"]
+    assert root.culprit.files == ["step-500/__2_0.distcp"]
     assert "5 bytes short: .metadata calls for 7,253" in root.title
     assert {finding.role for finding in report.findings[1:]} <= {"cascade", "context"}
 
@@ -60,7 +62,7 @@ def test_many_damaged_files_are_one_finding(folder):
 
 def test_an_unsafe_pickle_is_shown_and_no_root(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    (folder / "random_states_0.pkl").write_bytes(pickle.dumps({"step": Trap()}))
+    (folder / "unsafe.pth").write_bytes(pickle.dumps({"step": Trap()}))
     report = api.run([folder])
     [finding] = report.findings
     assert (finding.id, finding.role) == ("checkpoint-suspicious-pickle", "context")

@@ -146,6 +146,14 @@ def test_a_file_that_an_index_names_is_missing(hf):
     assert event["missing"] == ["model-00002-of-00003.safetensors"]
 
 
+def test_an_index_speaks_of_its_own_folder_alone(desk):
+    desk.copy("hf", "base")
+    desk.copy("dcp_hf/sharded")
+    assert named(desk.read(), "ckpt.missing_shards") == []
+    (desk.path / "base/model-00001-of-00003.safetensors").unlink()
+    assert [event["path"] for event in named(desk.read(), "ckpt.missing_shards")] == ["base"]
+
+
 def test_an_index_may_name_files_in_other_ways(desk):
     table = {"weight_map": {"a": "one.safetensors", "b": "two.safetensors", "c": "../x", "d": 3}}
     desk.entry("step-5/model.safetensors.index.json", json.dumps(table).encode())

@@ -9,7 +9,7 @@ An index none of whose files is here says nothing: the weights are elsewhere.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,10 +172,10 @@ def _below(
     return beside
 
 
-def needed(found: list[Index]) -> dict[str, str]:
-    """Return the files that indexes name, relative to the input folder, each with its index."""
+def needed(found: Iterable[Index]) -> set[str]:
+    """Return the files that indexes name, relative to the input folder."""
     return {
-        index.inside(path): index.shown
+        index.inside(path)
         for index in found
         if len(index.missing) < len(index.contents.needs)
         for path in index.contents.needs
