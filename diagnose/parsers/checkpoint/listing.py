@@ -82,7 +82,7 @@ class _Listing:
     def add(self, row: Row, line: Line) -> None:
         if row.kind in ("heading", "command", "total"):
             self.opened = self.opened or not self.rows
-            self.closed = bool(self.rows) and (row.kind != "total" or not row.name)
+            self.closed = bool(self.rows)
             if row.kind == "heading" and not self.base:
                 self._enter(*row.name.rpartition("/")[::2])
             if row.kind != "total":
