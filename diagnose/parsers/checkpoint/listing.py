@@ -91,7 +91,6 @@ class _Listing:
         if row.kind == "stat":
             self._add_stat(row, line)
             return
-        self.opened = self.opened or (not self.rows and line.number == 1)
         path = self._path(row)
         if row.kind == "tree":
             self.levels[row.depth :] = [path]
