@@ -184,6 +184,7 @@ def read(lines: Iterable[Line]) -> Iterator[Event]:
         first=None if listing.opened else names[0],
         last=None if listing.closed else names[-1],
         ordered=_ordered(names),
+        digests={path: row.digest for path, row in listing.rows.items() if row.digest},
     )
     yield from placed(judge(tree), {path: listing.lines[path] for path in names})
 
