@@ -305,7 +305,7 @@ def test_equal_random_states_of_ranks_have_equal_members(desk):
 def rng(desk, *ranks):
     for rank, source in enumerate(ranks):
         desk.entry(f"checkpoint-5/rng_state_{rank}.pth", made(f"torch/rng_state_{source}.pth"))
-    return named(desk.read(), "ckpt.rng_duplicate")
+    return named(desk.read(), "ckpt.rng_same")
 
 
 def test_equal_random_states_of_all_ranks_are_an_event(desk):

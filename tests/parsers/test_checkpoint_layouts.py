@@ -275,6 +275,14 @@ def test_runs_in_one_tree_are_told_apart_and_deepspeed_inside_hf_is_not_a_run():
     ]  # fmt: skip
 
 
+def test_the_output_folder_of_hugging_face_holds_weights_and_is_not_broken():
+    names = ["out/trainer_state.json", "out/model.safetensors", "out/training_args.bin"]
+    found = events([*names, *LAYOUTS["hf"][1]])
+    (output, step) = one(found, "ckpt.folder")
+    assert (output["path"], output["weights_only"], output["complete"]) == ("out", True, True)
+    assert [event["step"] for event in one(found, "ckpt.newest_complete")] == [step["step"]]
+
+
 def test_a_smaller_world_size_is_not_a_step_with_missing_ranks():
     def step(number, ranks):
         return [

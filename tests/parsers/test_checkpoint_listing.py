@@ -157,6 +157,24 @@ def test_what_a_cut_may_have_taken_is_not_missing():
     assert (folder["complete"], folder["why"]) == (None, "the listing may be cut off there")
 
 
+@pytest.mark.parametrize("form", ["ls -lR", "ls -l of files", "find -ls", "aws s3 ls --recursive"])
+def test_a_beginning_that_is_cut_off_hides_files_and_loses_none(form):
+    rows = FORMS[form].splitlines()
+    for begin in range(2, len(rows) - 2):
+        found = events("\n".join(rows[begin:]) + "\n")
+        names = [name for e in found if e.name == "ckpt.missing_shards" for name in e["missing"]]
+        assert set(names) <= {"zero_pp_rank_2_mp_rank_00_optim_states.pt"}
+
+
+@pytest.mark.parametrize("form", ["ls -lR", "ls -l of files", "find -ls", "tree -s"])
+def test_an_end_that_is_cut_off_hides_files_and_loses_none(form):
+    rows = FORMS[form].splitlines()
+    for end in range(3, len(rows)):
+        found = events("\n".join(rows[:end]) + "\n")
+        names = [name for e in found if e.name == "ckpt.missing_shards" for name in e["missing"]]
+        assert set(names) <= {"zero_pp_rank_2_mp_rank_00_optim_states.pt"}
+
+
 def test_an_empty_file_in_a_listing_is_found_and_blocks_of_du_prove_none():
     text = FORMS["ls -l of files"].replace(f"{2 * GIB} Aug  1 10:03 ckpt/global_step400/zero_pp_rank_1", "0 Aug  1 10:03 ckpt/global_step400/zero_pp_rank_1")  # fmt: skip
     (zero,) = [event for event in events(text) if event.name == "ckpt.zero_size"]

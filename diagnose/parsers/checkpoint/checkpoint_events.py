@@ -3,7 +3,7 @@
 Not a parser: the judge of checkpoints asks it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers.checkpoint import sizes, write_times
@@ -120,6 +120,15 @@ def _mixed_event(point: Checkpoint, names: list[str], by: str, steps: list[int])
     }
     text = f"{point.shown}: {len(names)} files of another save, first {names[0]} (by {by})"
     return event_of("ckpt.mixed_steps", Nature.ERROR, point.shown, text, fields)
+
+
+def of_random_states(point: Checkpoint, digests: Mapping[str, str]) -> Iterator[Event]:
+    """Yield whether all ranks have the same random state, by the digests of their files."""
+    found = [digests.get(entry.name) for name, entry in point.files.items() if RNG.search(name)]
+    if len(found) > 1 and None not in found and len(set(found)) == 1:
+        fields: dict[str, Value] = {"path": point.shown, "step": point.step, "files": len(found)}
+        text = f"{point.shown}: {len(found)} files of random states are the same"
+        yield event_of("ckpt.rng_same", Nature.MEASUREMENT, point.shown, text, fields)
 
 
 def of_comparison(

@@ -105,6 +105,7 @@ def parts_of(
     never = [part for part in NEVER.get(layout.framework, ()) if not has[part]]
     has |= dict.fromkeys(never)
     bare = layout.framework in FILES and not any(has[part] for part in EXPORTED)
+    bare = bare and bool(point.data)
     return Parts(has, never, bare)
 
 

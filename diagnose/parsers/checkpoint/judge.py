@@ -11,6 +11,7 @@ by itself and beside the others of its run, and each run asked which of its chec
 ``ckpt.marker_incomplete`` The sign of a save that did not finish
 ``ckpt.mixed_steps``     Files of another step in a checkpoint; ``by`` says how it shows
 ``ckpt.size_outlier``    A file smaller than that of other steps or ranks
+``ckpt.rng_same``        Random states of all ranks that are byte for byte the same
 ``ckpt.slow_writers``    Ranks whose files were written long after those of the others
 ``ckpt.slow_write``      A save that took far longer than others as large
 ``ckpt.save_gap``        Steps between which a save is missing
@@ -20,8 +21,8 @@ by itself and beside the others of its run, and each run asked which of its chec
 ======================== =========================================================================
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event
@@ -39,6 +40,7 @@ EVENTS = (
     "ckpt.marker_incomplete",
     "ckpt.mixed_steps",
     "ckpt.size_outlier",
+    "ckpt.rng_same",
     "ckpt.slow_writers",
     "ckpt.slow_write",
     "ckpt.save_gap",
@@ -68,6 +70,7 @@ class Tree:
         first: The first file of a listing that may begin before it, None if it does not.
         last: The last file of one that may go on behind it, likewise.
         ordered: Files stand in the order of their names, so that it shows what lies beyond.
+        digests: Of the contents of files, by name, where they are known.
     """
 
     folder: str
@@ -76,6 +79,7 @@ class Tree:
     first: str | None = None
     last: str | None = None
     ordered: bool = True
+    digests: Mapping[str, str] = field(default_factory=dict)
 
     def beyond(self, point: Checkpoint) -> Callable[[set[str]], set[str]]:
         """Return what tells which missing files of a checkpoint a cut listing may not show.
@@ -140,6 +144,7 @@ def judge(tree: Tree) -> Iterator[Event]:
             beyond=tree.beyond(point),
         )
         yield from checkpoint_events.of_checkpoint(point, layout, state, _contents(point, seen))
+        yield from checkpoint_events.of_random_states(point, tree.digests)
         yield from checkpoint_events.of_comparison(point, others, exact=tree.exact)
     for stem, marker in unfinished.items():
         yield checkpoint_events.unfinished(stem, None, marker)

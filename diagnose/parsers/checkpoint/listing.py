@@ -82,7 +82,7 @@ class _Listing:
     def add(self, row: Row, line: Line) -> None:
         if row.kind in ("heading", "command", "total"):
             self.opened = self.opened or not self.rows
-            self.closed = bool(self.rows) and (row.kind != "total" or not row.name)
+            self.closed = bool(self.rows)
             if row.kind == "heading" and not self.base:
                 self._enter(*row.name.rpartition("/")[::2])
             if row.kind != "total":
@@ -91,7 +91,6 @@ class _Listing:
         if row.kind == "stat":
             self._add_stat(row, line)
             return
-        self.opened = self.opened or (not self.rows and line.number == 1)
         path = self._path(row)
         if row.kind == "tree":
             self.levels[row.depth :] = [path]
@@ -185,6 +184,7 @@ def read(lines: Iterable[Line]) -> Iterator[Event]:
         first=None if listing.opened else names[0],
         last=None if listing.closed else names[-1],
         ordered=_ordered(names),
+        digests={path: row.digest for path, row in listing.rows.items() if row.digest},
     )
     yield from placed(judge(tree), {path: listing.lines[path] for path in names})
 

@@ -48,7 +48,7 @@ TREE = LazyPattern(
     rf"\[(?P<mode>[^\]\d]*)(?P<size>{SIZE})(?: +(?P<date>{DATE}))?\] *(?P<name>\S.*)$"
 )
 HASH = LazyPattern(
-    r"^\\?(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}) [ *]?(?P<name>\S.*)$"
+    r"^\\?(?P<digest>[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}) [ *]?(?P<name>\S.*)$"
 )
 STAT_FILE = LazyPattern(r"^ *File: ['\"‘“]?(?P<name>[^'\"’”]+?)['\"’”]?$")
 STAT_SIZE = LazyPattern(r"^ *Size: (?P<size>\d+)\s+Blocks: ")
@@ -79,6 +79,7 @@ class Row:
         yearless: Whether it has none.
         folder: It is a folder and no file.
         depth: Of a tree.
+        digest: Of the contents.
     """
 
     kind: Kind
@@ -89,6 +90,7 @@ class Row:
     yearless: bool = False
     folder: bool = False
     depth: int = 0
+    digest: str | None = None
 
 
 def row_of(text: str) -> Row | None:
@@ -149,7 +151,9 @@ def _name_and_size(text: str) -> Row | None:
 
 def _hash(text: str) -> Row | None:
     found = HASH.match(text)
-    return Row("hash", found["name"]) if found and wants(found["name"]) else None
+    if found is None or not wants(found["name"]):
+        return None
+    return Row("hash", found["name"], digest=found["digest"])
 
 
 def _stat(text: str) -> Row | None:

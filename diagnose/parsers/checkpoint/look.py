@@ -10,7 +10,7 @@ Not a parser: the parser of checkpoint folders asks it.
 ``ckpt.leftover_shards``   Shards of DCP that the metadata does not name
 ``ckpt.index_mismatch``    Tensors that are not in the file the index names for them
 ``ckpt.index``             Bytes that an index states beside those its files hold
-``ckpt.rng_duplicate``     Random states of all ranks are the same
+``ckpt.rng_same``          Random states of all ranks are the same
 ``ckpt.suspicious_pickle`` A pickle names what can run code: ``global``, ``does``
 ========================== =======================================================================
 """
@@ -33,7 +33,7 @@ EVENTS = (
     "ckpt.leftover_shards",
     "ckpt.index_mismatch",
     "ckpt.index",
-    "ckpt.rng_duplicate",
+    "ckpt.rng_same",
     "ckpt.suspicious_pickle",
 )
 
@@ -176,9 +176,9 @@ def _suspicious(path: str, what: str, does: str) -> Event:
 def _equal_event(same: random_states.Equal, step: int | None) -> Event:
     path = same.folder or "."
     count = len(same.names)
-    fields: dict[str, Value] = {"step": step, "names": [*same.names[:LISTED]], "count": count}
+    fields: dict[str, Value] = {"step": step, "names": [*same.names[:LISTED]], "files": count}
     text = f"{path}: the random states of {count} ranks are the same"
-    return _event("ckpt.rng_duplicate", Nature.MEASUREMENT, path, text, fields)
+    return _event("ckpt.rng_same", Nature.MEASUREMENT, path, text, fields)
 
 
 def _index_events(index: Index, step: int | None) -> Iterator[Event]:

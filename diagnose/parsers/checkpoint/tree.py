@@ -60,7 +60,7 @@ WANTED = LazyPattern(
 DATA = LazyPattern(r"\.(?:distcp|pt|pth|ckpt|bin|safetensors|nemo|pkl)$")
 """Files that hold state, by their names."""
 
-UNITS: dict[str, Unit] = {"epoch": "epoch", "checkpoint_": "save", "ckpt_": "step"}
+UNITS: dict[str, Unit] = {"epoch": "epoch", "checkpoint_": "save"}
 
 
 @dataclass(eq=False)
@@ -139,14 +139,15 @@ def checkpoints(folder: str, entries: Iterable[Entry]) -> list[Checkpoint]:
         folder: Name of the folder that the names are relative to; it may be a checkpoint itself.
         entries: The files.
     """
+    entries = list(entries)
     own = _step_of(folder.rstrip("/").rpartition("/")[2], "")
+    unnamed = {_unnamed_root(entry.name) for entry in entries if UNNAMED.search(entry.name)}
     found: dict[str, Checkpoint] = {}
     for entry in entries:
         place = _place(entry.name)
         if place is None and own is not None:
             place = "", *own, entry.name
-        if place is None and UNNAMED.search(entry.name):
-            root = _unnamed_root(entry.name)
+        if place is None and (root := _unnamed_root(entry.name)) in unnamed:
             place = root, "", None, entry.name.removeprefix(root).lstrip("/")
         if place is None:
             continue
