@@ -38,7 +38,8 @@ def cut(path, size):
 
 def test_whole_checkpoints_of_all_libraries_are_healthy(folder):
     report = api.run([folder])
-    assert (report.verdict, report.findings) == ("healthy", [])
+    assert report.verdict == "healthy"
+    assert {finding.role for finding in report.findings} <= {"context"}
 
 
 def test_a_cut_shard_explains_why_the_load_failed(folder):
@@ -55,7 +56,7 @@ def test_a_cut_shard_explains_why_the_load_failed(folder):
 def test_many_damaged_files_are_one_finding(folder):
     for path in (folder / "torch").glob("*.pt*"):
         cut(path, 1)
-    [finding] = api.run([folder]).findings
+    [finding] = [one for one in api.run([folder]).findings if one.role == "root"]
     assert finding.title.startswith("11 checkpoint files are damaged, first ")
     assert "and 8 more cannot be what was saved" in finding.explanation
 
@@ -64,8 +65,8 @@ def test_an_unsafe_pickle_is_shown_and_no_root(folder, monkeypatch):
     monkeypatch.chdir(folder)
     (folder / "unsafe.pth").write_bytes(pickle.dumps({"step": Trap()}))
     report = api.run([folder])
-    [finding] = report.findings
-    assert (finding.id, finding.role) == ("checkpoint-suspicious-pickle", "context")
+    [finding] = [one for one in report.findings if one.id == "checkpoint-suspicious-pickle"]
+    assert finding.role == "context"
     assert f"{os.system.__module__}.system" in finding.title
     assert report.verdict == "healthy"
     assert not (folder / "pwned").exists()

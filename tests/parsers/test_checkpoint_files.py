@@ -310,7 +310,7 @@ def rng(desk, *ranks):
 
 def test_equal_random_states_of_all_ranks_are_an_event(desk):
     (event,) = rng(desk, 0, 1)
-    assert (event["path"], event["step"], event["count"]) == ("checkpoint-5", 5, 2)
+    assert (event["path"], event["step"], event["files"]) == ("checkpoint-5", 5, 2)
     assert rng(desk, 0, 1, 2) == []
 
 
