@@ -1,7 +1,7 @@
 import pytest
 
 from diagnose.ingest.envelope import NOBODY, peel
-from diagnose.parsers import serving_metrics as dialect
+from diagnose.parsers.serving import metrics as dialect
 
 TABLE = """============ Serving Benchmark Result ============
 Successful requests:                     300

@@ -1,7 +1,7 @@
 import pytest
 from dialects import events
 
-from diagnose.parsers import serving_other as dialect
+from diagnose.parsers.serving import other as dialect
 
 
 @pytest.mark.parametrize(

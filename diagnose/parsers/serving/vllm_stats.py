@@ -17,7 +17,7 @@ from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Measurement, Nature
 from diagnose.parsers.base import BlockText, BulkParser, make_event
 from diagnose.parsers.metric_names import numbers
-from diagnose.parsers.serving_samples import Sample, episodes
+from diagnose.parsers.serving.samples import Sample, episodes
 
 STATS = LazyPattern(
     rb"(?:Engine (\d+): |(\d+) Engines Aggregated: )?Avg prompt throughput: ([\d.]+) tokens/s, "

@@ -1,7 +1,7 @@
 import pytest
 from dialects import events
 
-from diagnose.parsers import generated_text as dialect
+from diagnose.parsers.serving import generated_text as dialect
 
 MLX = (
     '$ mlx_lm.generate --model acme/reason-7b --prompt "Explain tides" --max-tokens 512 --temp 0\n'

@@ -2,7 +2,7 @@ import pytest
 from dialects import events
 
 from diagnose.model.event import Nature
-from diagnose.parsers import vllm as dialect
+from diagnose.parsers.serving import vllm as dialect
 
 GIB = 2**30
 

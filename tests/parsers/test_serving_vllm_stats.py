@@ -1,7 +1,7 @@
 import pytest
 from dialects import events, measured, records
 
-from diagnose.parsers import vllm_stats as dialect
+from diagnose.parsers.serving import vllm_stats as dialect
 
 
 def v1(running, waiting, kv, *, prompt=500.0, generated=900.0, hit=20.0, extra="", engine="000"):

@@ -39,7 +39,7 @@ from diagnose.ingest.envelope import NOBODY, peel
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import Document, FileParser, make_event
-from diagnose.parsers.generation_call import (
+from diagnose.parsers.serving.generation_call import (
     CALL,
     Generation,
     about,
@@ -48,7 +48,7 @@ from diagnose.parsers.generation_call import (
     generation_at,
     states_sampling,
 )
-from diagnose.parsers.repetition import Loop, compression, find_loop, rep_4, tokens_of
+from diagnose.parsers.serving.repetition import Loop, compression, find_loop, rep_4, tokens_of
 
 PASTED = frozenset({"mlx", "llama", "ollama", "http"})
 """Programs that print what was generated and little else; a script prints all kinds of lines."""

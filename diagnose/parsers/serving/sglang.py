@@ -21,7 +21,7 @@ from diagnose.model.event import Event, Measurement, Nature
 from diagnose.parsers.base import BlockText, BulkParser, LineParser, Pattern, make_event
 from diagnose.parsers.convert import size
 from diagnose.parsers.metric_names import numbers
-from diagnose.parsers.serving_samples import Sample, episodes
+from diagnose.parsers.serving.samples import Sample, episodes
 
 BATCH = LazyPattern(rb"(Prefill|Decode) batch(?: \[\d+\])?[.,] ([^\r\n]{10,600})")
 PART = LazyPattern(rb"(#?[A-Za-z][\w /()-]*?): ([\d.]+\d|\d|True|False)%?")
