@@ -1,7 +1,11 @@
+from types import SimpleNamespace
+
 import pytest
 from dialects import events, measured, records
 
-from diagnose.parsers.serving import sglang as dialect
+from diagnose.parsers.serving import launch, sglang_batches, sglang_messages
+
+dialect = SimpleNamespace(PARSERS=(*sglang_batches.PARSERS, *sglang_messages.PARSERS, launch.NAMES))
 
 DECODE = "[2026-01-05 10:00:01 TP0] Decode batch, #running-req: 60, #token: 370959, token usage: 0.82, cuda graph: True, gen throughput (token/s): 4594.01, #queue-req: 12, \n"
 PREFILL = "[2026-01-05 10:00:00 TP0] Prefill batch, #new-seq: 3, #new-token: 6144, #cached-token: 2048, token usage: 0.41, #running-req: 57, #queue-req: 12, \n"

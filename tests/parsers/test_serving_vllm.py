@@ -1,8 +1,19 @@
+from types import SimpleNamespace
+
 import pytest
 from dialects import events
 
 from diagnose.model.event import Nature
-from diagnose.parsers.serving import vllm as dialect
+from diagnose.parsers.serving import frames, launch, requests, vllm_end, vllm_failures, vllm_start
+
+dialect = SimpleNamespace(
+    PARSERS=tuple(
+        parser
+        for module in (vllm_start, vllm_failures, vllm_end, frames, requests)
+        for parser in module.PARSERS
+    )
+    + (launch.NAMES,)
+)
 
 GIB = 2**30
 

@@ -30,7 +30,7 @@ def test_a_line_of_the_newer_engine_is_read():
     assert record.values == pytest.approx(
         {
             "prompt_tokens_per_s": 500, "generation_tokens_per_s": 900, "running": 20,
-            "waiting": 23, "preemptions": 7, "kv_cache_usage": 0.984,
+            "waiting": 23, "deferred": 2, "preemptions": 7, "kv_cache_usage": 0.984,
             "prefix_cache_hit_rate": 0.2,
         }
     )  # fmt: skip
@@ -41,6 +41,25 @@ def test_a_line_of_the_older_engine_is_read():
     assert record.values["waiting"] == 12
     assert record.values["kv_cache_usage"] == pytest.approx(0.921)
     assert named(V0, "inference.preemptions")[0].fields["count"] == 2
+
+
+def test_the_optional_parts_are_read():
+    text = v1(3, 1, 40.0, extra="Deferred: 2 reqs, Corrupted: 4 reqs, ").replace(
+        "20.0%\n", "20.0%, External prefix cache hit rate: 3.0%, MM cache hit rate: 60.0%\n"
+    )
+    (record,) = measured(dialect, text)
+    assert record.values["deferred"] == 2
+    assert record.values["external_hit_rate"] == pytest.approx(0.03)
+    assert record.values["multimodal_hit_rate"] == pytest.approx(0.6)
+    assert record.values["prefix_cache_hit_rate"] == pytest.approx(0.2)
+    (event,) = named(text, "inference.corrupted")
+    assert event.fields["count"] == 4
+
+
+def test_a_line_of_several_engines_says_so():
+    text = v1(9, 9, 50.0).replace("Engine 000", "4 Engines Aggregated") * 3
+    (event,) = named(text, "inference.queue")
+    assert (event.fields["engine"], event.fields["engines"]) == ("all", 4)
 
 
 def test_a_queue_is_told_once_with_its_levels():

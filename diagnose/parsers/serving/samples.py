@@ -15,6 +15,8 @@ them give records that say what happened, without a judgement:
     The deepest fall of the hit rate, from its level before to its lowest after.
 ``inference.preemptions``
     Requests that were thrown out of the KV cache, summed over the samples.
+``inference.corrupted``
+    Requests whose logits were not numbers, summed over the samples.
 ``inference.serving``
     Tokens were generated; the last such sample.
 """
@@ -48,6 +50,8 @@ class Sample:
         generated: Tokens generated per second, None where the line has none.
         hit: Share of prompt tokens found in the prefix cache, 0 to 1.
         preempted: Requests thrown out since the sample before.
+        corrupted: Requests of that time whose logits were not numbers.
+        engines: How many engines the line speaks of.
     """
 
     line: Line
@@ -59,6 +63,8 @@ class Sample:
     generated: float | None
     hit: float | None
     preempted: float = 0.0
+    corrupted: float = 0.0
+    engines: int = 1
 
 
 def episodes(samples: Sequence[Sample]) -> Iterator[Event]:
@@ -77,6 +83,11 @@ def episodes(samples: Sequence[Sample]) -> Iterator[Event]:
                 "per_running": _rounded(total / max(_peak(own), 1)),
             }  # fmt: skip
             yield _record("inference.preemptions", Nature.MEASUREMENT, preempted, fields)
+        broken = [sample for sample in own if sample.corrupted > 0]
+        if broken:
+            count = int(sum(sample.corrupted for sample in broken))
+            share: dict[str, Value] = {"engine": engine, "count": count, "samples": len(broken)}
+            yield _record("inference.corrupted", Nature.ERROR, broken, share)
         working = [sample for sample in own if sample.generated]
         if working:
             speed: dict[str, Value] = {"engine": engine, "generated": working[-1].generated}
@@ -98,6 +109,7 @@ def _queues(own: list[Sample]) -> Iterator[Event]:
             run,
             {
                 "engine": run[0].engine,
+                "engines": run[0].engines,
                 "samples": len(run),
                 "waiting_max": max(sample.waiting for sample in run),
                 "waiting_median": median(sample.waiting for sample in run),

@@ -1,12 +1,17 @@
 """vLLM's statistics lines: queue, KV cache and throughput every five or ten seconds.
 
-Printed by ``engine/metrics.py`` (V0) and ``v1/metrics/loggers.py`` (V1). The optional parts stand
-there only when they are not zero, so a line is read as pairs of name and value. *Empty*: the engine
-was idle; it then prints at DEBUG level, and silence behind two lines of zeros is no hang. *Cut
-off*: a line cut before the number of running requests is no sample; later parts may be missing.
+Printed by ``engine/metrics.py`` (V0) and ``v1/metrics/loggers.py`` (V1)::
+
+    Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 1242.7 tokens/s, Running: 20 reqs, Waiting: 23 reqs, Deferred: 2 reqs, Preemptions: 7, GPU KV cache usage: 98.4%, Prefix cache hit rate: 12.1%, External prefix cache hit rate: 3.0%, MM cache hit rate: 60.0%
+
+The optional parts stand there only when they are not zero, so a line is read as pairs of name and
+value. *Empty*: the engine was idle; it then prints at DEBUG level, and silence behind two lines of
+zeros is no hang. *Cut off*: a line cut before the number of running requests is no sample; later
+parts may be missing.
 
 The hit rate is a mean over the last thousand requests or so, not over the interval. ``N Engines
 Aggregated`` sums the queues and averages the KV usage: one full engine can hide in it.
+``Corrupted`` counts requests whose logits were not numbers.
 """
 
 from bisect import bisect_left
@@ -20,11 +25,28 @@ from diagnose.parsers.metric_names import numbers
 from diagnose.parsers.serving.samples import Sample, episodes
 
 STATS = LazyPattern(
-    rb"(?:Engine (\d+): |(\d+) Engines Aggregated: )?Avg prompt throughput: ([\d.]+) tokens/s, "
-    rb"Avg generation throughput: ([\d.]+) tokens/s, Running: (\d+) reqs([^\r\n]{0,600})"
+    rb"(?:Engine (\d+): |(\d+) Engines Aggregated: )?Avg prompt throughput: ([\d.]+) tokens/s, +"
+    rb"Avg generation throughput: ([\d.]+) tokens/s, +Running: (\d+) reqs([^\r\n]{0,600})"
 )
 PART = LazyPattern(rb"([A-Z][A-Za-z ]+): ([\d.]+\d|\d)")
 HIT_V0 = LazyPattern(rb"Prefix cache hit rate: GPU: ([\d.]+)%")
+
+PARTS = {
+    "deferred": b"Deferred",
+    "swapped": b"Swapped",
+    "preemptions": b"Preemptions",
+    "corrupted": b"Corrupted",
+}
+"""Counts behind the running requests; each stands there only if it is not zero."""
+
+SHARES = {
+    "kv_cache_usage": b"GPU KV cache usage",
+    "host_kv_cache_usage": b"CPU KV cache usage",
+    "prefix_cache_hit_rate": b"Prefix cache hit rate",
+    "external_hit_rate": b"External prefix cache hit rate",
+    "multimodal_hit_rate": b"MM cache hit rate",
+}
+"""Parts in percent, read as shares."""
 
 
 def read(block: BlockText) -> Iterator[Event | Measurement]:
@@ -38,28 +60,30 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
                 "generation_tokens_per_s": found[4],
                 "running": found[5],
                 "waiting": parts.get(b"Waiting", parts.get(b"Pending")),
-                "kv_cache_usage": parts.get(b"GPU KV cache usage"),
-                "prefix_cache_hit_rate": parts.get(b"Prefix cache hit rate"),
-                "preemptions": parts.get(b"Preemptions"),
+                **{name: parts.get(part) for name, part in PARTS.items()},
             }
         )
-        for share in ("kv_cache_usage", "prefix_cache_hit_rate"):
-            if share in values:
-                values[share] /= 100
+        values |= {
+            name: value / 100
+            for name, value in numbers(
+                {name: parts.get(part) for name, part in SHARES.items()}
+            ).items()
+        }
         line = block.line_at(found.start())
         values.setdefault("waiting", 0.0)
-        engine = (found[1] or (found[2] and b"all") or b"0").decode()
         samples.append(
             Sample(
                 line=line,
-                engine=engine,
+                engine=(found[1] or (found[2] and b"all") or b"0").decode(),
+                engines=int(found[2] or 1),
                 running=values["running"],
                 waiting=values["waiting"],
                 kv=values.get("kv_cache_usage"),
                 prompt=values["prompt_tokens_per_s"],
                 generated=values["generation_tokens_per_s"],
                 hit=values.get("prefix_cache_hit_rate"),
-                preempted=values.get("preemptions", float(parts.get(b"Swapped", 0))),
+                preempted=values.get("preemptions", values.get("swapped", 0.0)),
+                corrupted=values.get("corrupted", 0.0),
             )
         )
         yield Measurement(line, None, values)
@@ -89,11 +113,11 @@ PARSERS = (
         opens=("Avg prompt throughput: ",),
         read=read,
         emits=(
-            "running", "waiting", "kv_cache_usage", "prefix_cache_hit_rate", "preemptions",
+            "running", "waiting", *PARTS, *SHARES,
             "prompt_tokens_per_s", "generation_tokens_per_s", "inference.engine",
             "inference.queue", "inference.stall", "inference.prefix_cache",
-            "inference.preemptions", "inference.serving",
+            "inference.preemptions", "inference.corrupted", "inference.serving",
         ),
-        sample="(APIServer pid=1) INFO 01-05 10:00:20 [loggers.py:271] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 1242.7 tokens/s, Running: 20 reqs, Waiting: 23 reqs, Preemptions: 7, GPU KV cache usage: 98.4%, Prefix cache hit rate: 12.1%\n",
+        sample="(APIServer pid=1) INFO 01-05 10:00:20 [loggers.py:271] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 1242.7 tokens/s, Running: 20 reqs, Waiting: 23 reqs, Deferred: 2 reqs, Preemptions: 7, GPU KV cache usage: 98.4%, Prefix cache hit rate: 12.1%, External prefix cache hit rate: 3.0%, MM cache hit rate: 60.0%\n",
     ),
 )  # fmt: skip

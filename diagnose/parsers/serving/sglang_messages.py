@@ -1,142 +1,71 @@
-"""SGLang: batch lines, memory pool, and how a scheduler fails.
+"""SGLang outside its batch lines: the memory plan, and how a scheduler fails.
 
-Printed by ``srt/managers/scheduler*.py``, ``srt/mem_cache`` and ``srt/model_executor`` (0.3 to 0.5),
-each line behind ``[2026-01-05 10:00:00 TP0]``::
+Printed by ``srt/managers``, ``srt/mem_cache`` and ``srt/model_executor`` (0.3 to 0.5)::
 
-    Prefill batch, #new-seq: 3, #new-token: 8192, #cached-token: 1024, token usage: 0.41, #running-req: 57, #queue-req: 12,
-    Decode batch, #running-req: 60, #token: 370959, token usage: 0.82, cuda graph: True, gen throughput (token/s): 4594.01, #queue-req: 12,
+    [2026-01-05 10:00:00 TP0] Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=62.11 GB, mem usage=15.02 GB.
+    [2026-01-05 10:00:00 TP0] KV Cache is allocated. #tokens: 443210, K size: 27.05 GB, V size: 27.05 GB
+    [2026-01-05 10:00:00 TP0] max_total_num_tokens=443210, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=2048, context_len=131072, available_gpu_mem=5.70 GB
 
-The order of the parts and the sign behind ``batch`` vary, so a line is read as pairs. All tensor-
-parallel ranks may print; the statistics come from the first one. A request that is retracted gives
-its room back and is computed again later: now and then this is how the scheduler works.
+A request that is retracted gives its room back and is computed again later: now and then this is how
+the scheduler works. ``SIGQUIT received`` only repeats that a child is gone.
 
-*Empty*: no request came. *Cut off*: a line cut short is read up to the cut, without a queue length
-it is no sample.
+*Empty*: nothing failed, and the start is not in the excerpt. *Cut off*: each message is one line.
 """
 
-from collections.abc import Iterator
-
-from diagnose.ingest.lazy import LazyPattern
-from diagnose.model.event import Event, Measurement, Nature
-from diagnose.parsers.base import BlockText, BulkParser, LineParser, Pattern, make_event
-from diagnose.parsers.convert import size
-from diagnose.parsers.metric_names import numbers
-from diagnose.parsers.serving.samples import Sample, episodes
-
-BATCH = LazyPattern(rb"(Prefill|Decode) batch(?: \[\d+\])?[.,] ([^\r\n]{10,600})")
-PART = LazyPattern(rb"(#?[A-Za-z][\w /()-]*?): ([\d.]+\d|\d|True|False)%?")
-CUT_PREFIX = LazyPattern(r"[\d :.,-]{8,30}? ((?:(?:DP|PP|TP|EP|ATTN|MOE)\w* ?)+)\] ")
+from diagnose.model.event import Nature
+from diagnose.parsers.base import LineParser, Pattern
+from diagnose.parsers.convert import gib
 
 _SOURCE = "SGLang 0.3 to 0.5, python/sglang/srt"
-
-
-def read(block: BlockText) -> Iterator[Event | Measurement]:
-    """Read the batch lines of a block."""
-    samples: list[Sample] = []
-    for found in BATCH.finditer(block.data):
-        parts = dict(PART.findall(found[2]))
-        if b"#queue-req" not in parts:
-            continue
-        usage = parts.get(b"token usage", parts.get(b"full token usage"))
-        values = numbers(
-            {
-                "running": parts.get(b"#running-req"),
-                "waiting": parts[b"#queue-req"],
-                "kv_cache_usage": usage,
-                "generation_tokens_per_s": parts.get(b"gen throughput (token/s)"),
-                "prompt_tokens_per_s": parts.get(b"input throughput (token/s)"),
-            }
-        )
-        tokens = numbers({"new": parts.get(b"#new-token"), "cached": parts.get(b"#cached-token")})
-        if sum(tokens.values()) > 0 and "cached" in tokens:
-            values["prefix_cache_hit_rate"] = tokens["cached"] / sum(tokens.values())
-        line = block.line_at(found.start())
-        yield Measurement(line, None, values)
-        samples.append(
-            Sample(
-                line=line,
-                engine=line.stream or _named(line.raw) or "0",
-                running=values.get("running", 0.0),
-                waiting=values["waiting"],
-                kv=values.get("kv_cache_usage"),
-                # A prefill batch states its tokens, and only newer versions their rate.
-                prompt=values.get("prompt_tokens_per_s", tokens.get("new")),
-                generated=values.get("generation_tokens_per_s"),
-                hit=values.get("prefix_cache_hit_rate"),
-                preempted=0.0,
-            )
-        )
-    if samples:
-        yield make_event(
-            "inference.engine", Nature.SETTING, samples[0].line, {"value": "sglang"},
-            fact="job.engine",
-        )  # fmt: skip
-    yield from episodes(samples)
-
-
-def _named(raw: str) -> str | None:
-    """Return the engine in a prefix whose first sign was not copied, which is then no prefix."""
-    found = CUT_PREFIX.match(raw)
-    return found[1] if found else None
-
-
-def _gb(text: str) -> int:
-    return size(f"{text} GB")
-
-
-BATCHES = BulkParser(
-    name="sglang-batches",
-    title="SGLang's lines of prefill and decode batches",
-    opens=("Prefill batch", "Decode batch"),
-    read=read,
-    emits=(
-        "running", "waiting", "kv_cache_usage", "prefix_cache_hit_rate", "prompt_tokens_per_s",
-        "generation_tokens_per_s", "inference.engine", "inference.queue", "inference.stall",
-        "inference.prefix_cache", "inference.preemptions", "inference.serving",
-    ),
-    sample="[2026-01-05 10:00:01 TP0] Decode batch, #running-req: 60, #token: 370959, token usage: 0.82, cuda graph: True, gen throughput (token/s): 4594.01, #queue-req: 12,\n",
-)  # fmt: skip
 
 MESSAGES = LineParser(
     name="sglang-messages",
     title="SGLang's memory pool and failures",
     patterns=(
         Pattern(
-            event="inference.engine",
-            regex=r"sglang\.launch_server|sglang serve |server_args=ServerArgs\(|[/\\]sglang[/\\]srt[/\\]",
-            nature=Nature.SETTING,
-            source=f"{_SOURCE}/server_args.py",
-            sample="python -m sglang.launch_server --model-path /models/a-7b --tp 2",
+            event="inference.weights",
+            regex=r"Load weight end\. .{0,200}?avail mem=(?P<available>[\d.]+) GB, mem usage=(?P<memory>[\d.]+) GB",
+            nature=Nature.MEASUREMENT,
+            source=f"{_SOURCE}/model_executor/model_runner.py",
+            sample="[2026-01-05 10:00:00 TP0] Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=62.11 GB, mem usage=15.02 GB.",
+            types={"available": gib, "memory": gib},
             constants={"value": "sglang"},
             fact="job.engine",
-            once_per_block=True,
-        ),
-        Pattern(
-            event="inference.utilization",
-            regex=r"mem[-_]fraction[-_]static(?:=| +|'?: ?)(?P<value>0?\.\d+|1\.0)",
-            nature=Nature.SETTING,
-            source=f"{_SOURCE}/server_args.py",
-            sample="python -m sglang.launch_server --model-path /models/a-7b --mem-fraction-static 0.92",
-            types={"value": float},
-            fact="inference.memory_fraction",
         ),
         Pattern(
             event="inference.kv_tokens",
-            regex=r"KV Cache is allocated\. (?:dtype: \S+ )?#tokens: (?P<tokens>\d+), K size: (?P<keys>[\d.]+) GB, V size: (?P<values>[\d.]+) GB",
+            regex=r"KV Cache is allocated\. (?:dtype: \S+ )?#tokens: (?P<tokens>\d+), (?:K size: (?P<keys>[\d.]+) GB, V size: (?P<values>[\d.]+)|KV size: (?P<both>[\d.]+)) GB",
             nature=Nature.MEASUREMENT,
-            source=f"{_SOURCE}/mem_cache/memory_pool.py",
+            source=f"{_SOURCE}/mem_cache/memory_pool.py; one size for both with latent attention",
             sample="[2026-01-05 10:00:00 TP0] KV Cache is allocated. #tokens: 443210, K size: 27.05 GB, V size: 27.05 GB",
-            types={"tokens": int, "keys": _gb, "values": _gb},
+            types={"tokens": int, "keys": gib, "values": gib, "both": gib},
             constants={"value": "sglang"},
             fact="job.engine",
         ),
         Pattern(
+            event="inference.graph_memory",
+            regex=r"Capture (?:cuda|cpu|npu|device) graph end\. Time elapsed: (?P<seconds>[\d.]+) s\. mem usage=(?P<memory>-?[\d.]+) GB",
+            nature=Nature.MEASUREMENT,
+            source=f"{_SOURCE}/model_executor/model_runner.py",
+            sample="[2026-01-05 10:00:00 TP0] Capture cuda graph end. Time elapsed: 8.31 s. mem usage=1.20 GB. avail mem=5.70 GB.",
+            types={"seconds": float, "memory": gib},
+        ),
+        Pattern(
             event="inference.memory_left",
-            regex=r"max_total_num_tokens=(?P<tokens>\d+), .{0,200}?available_gpu_mem=(?P<available>-?[\d.]+) GB",
+            regex=r"max_total_num_tokens=(?P<tokens>\d+), (?:chunked_prefill_size=(?P<max_num_batched_tokens>-?\d+), )?(?:max_prefill_tokens=\d+, )?(?:max_running_requests=(?P<max_num_seqs>\d+), )?(?:context_len=(?P<max_model_len>\d+), )?.{0,120}?available_gpu_mem=(?P<available>-?[\d.]+) GB",
             nature=Nature.MEASUREMENT,
             source=f"{_SOURCE}/managers/scheduler.py",
             sample="[2026-01-05 10:00:00 TP0] max_total_num_tokens=443210, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=2048, context_len=131072, available_gpu_mem=5.70 GB",
-            types={"tokens": int, "available": _gb},
+            types={"available": gib} | dict.fromkeys(("tokens", "max_num_batched_tokens", "max_num_seqs", "max_model_len"), int),
+        ),
+        Pattern(
+            event="inference.started",
+            regex=r"The server is fired up and ready to roll",
+            nature=Nature.MEASUREMENT,
+            source=f"{_SOURCE}/entrypoints/http_server.py",
+            sample="[2026-01-05 10:00:00] The server is fired up and ready to roll!",
+            constants={"value": "sglang"},
+            fact="job.engine",
         ),
         Pattern(
             event="inference.no_kv_room",
@@ -235,4 +164,4 @@ MESSAGES = LineParser(
     ),
 )  # fmt: skip
 
-PARSERS = (BATCHES, MESSAGES)
+PARSERS = (MESSAGES,)
