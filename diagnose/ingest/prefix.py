@@ -59,6 +59,8 @@ ACTOR = re.compile(
     r"\((?:(?P<raylet>raylet)|(?:(?P<tag>[A-Za-z][^()=,]{0,80}?) )?(?:rank=(?P<rank>\d+) )?"
     r"pid=(?P<pid>\d+))(?:, ip=(?P<ip>[\w.:]+))?\)(?: |$)"
 )
+# vLLM's "Worker_TP2_EP2" and SGLang's "TP2"; beside a replica or stage it is no rank of the job
+TENSOR_RANK = re.compile(r"(?:Worker_)?TP(\d{1,4})(?:[_ ]EP\d{1,4})?")
 STREAM = re.compile(r"<(?:(stdout|stderr|stddiag)>: ?|\d{1,3}>(?=\[ *\d))")
 HARNESS = re.compile(r"[\w.-]+ \[(stdout|stderr)\](?: |$)")
 # stern's "trainer-0 pytorch text"; two plain words prove nothing, so the container is a usual one
@@ -249,6 +251,7 @@ def _tagged(raw: str, at: int, hints: Hints) -> int:
     hints.at(stamp[0], stamp[1])
     if PARALLEL.fullmatch(found[1]):
         hints.stream = found[1].strip()
+        _take_tensor_rank(hints.stream, hints)
     return found.end()
 
 
@@ -340,10 +343,18 @@ def _actor(raw: str, at: int, hints: Hints) -> int:
     hints.stream = found["raylet"] or found["tag"] or hints.stream
     if found["rank"]:
         hints.rank = int(found["rank"])
+    elif found["tag"]:
+        _take_tensor_rank(found["tag"], hints)
     if found["pid"]:
         hints.pid = int(found["pid"])
     hints.host = found["ip"] or hints.host
     return found.end()
+
+
+def _take_tensor_rank(tag: str, hints: Hints) -> None:
+    found = TENSOR_RANK.fullmatch(tag)
+    if found is not None:
+        hints.rank = int(found[1])
 
 
 def _angle(raw: str, at: int, hints: Hints) -> int:

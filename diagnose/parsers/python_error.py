@@ -23,6 +23,7 @@ TEARDOWNS = frozenset({"KeyboardInterrupt", "SystemExit", "CancelledError"})
 _EFFECT_MESSAGES = LazyPattern(
     r"NCCL communicator (?:was aborted|encountered error)|[Cc]onnection (?:closed|reset) by (?:remote )?peer|Broken pipe"
     r"|ncclRemoteError|(?:Watchdog c|C)aught collective|Monitored Barrier encountered|cannot schedule new futures"
+    r"|Worker failed with error|Background loop has errored already|Engine process failed to start"
     r"|Engine core initialization failed|RPC call to \w+ timed out|can only test a child process"
 )
 _LAUNCHERS = LazyPattern(r"torchrun|torch\.distributed|deepspeed|accelerate|python|srun|mpirun")

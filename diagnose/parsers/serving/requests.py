@@ -24,31 +24,10 @@ from collections.abc import Mapping
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import LineParser, Pattern
+from diagnose.parsers.serving.sampling import parameters
 from diagnose.parsers.serving.timings import timing
 
-PARAMETERS: dict[str, tuple[str, ...]] = {
-    "temperature": ("temperature",),
-    "top_p": ("top_p",),
-    "top_k": ("top_k",),
-    "min_p": ("min_p",),
-    "repetition_penalty": ("repetition_penalty",),
-    "presence_penalty": ("presence_penalty",),
-    "frequency_penalty": ("frequency_penalty",),
-    "max_tokens": ("max_tokens", "max_new_tokens"),
-    "min_tokens": ("min_tokens", "min_new_tokens"),
-    "n": ("n",),
-    "best_of": ("best_of",),
-    "logprobs": ("logprobs", "top_logprobs_num"),
-    "prompt_logprobs": ("prompt_logprobs",),
-}
-"""Names of events to those of engines."""
-
-_NUMBER = LazyPattern(r"['\"]?\b(\w+)['\"]?(?:=| ?: ?)(?:Some\()?(-?\d+(?:\.\d+)?(?:e-?\d+)?)\b")
-_STOPS = LazyPattern(r"['\"]?stop(?:_token_ids|_sequences)?['\"]?(?:=| ?: ?)\[ *[^\] ]")
-_GUIDED = LazyPattern(
-    r"(?:guided_decoding|structured_outputs|json_schema|regex|grammar|ebnf)['\"]?(?:=| ?: ?)"
-    r"(?!None|null|['\"]{2})[\w'\"{(]"
-)
+_NUMBER = LazyPattern(r"['\"]?\b(\w+)['\"]?: ?(-?\d+(?:\.\d+)?(?:e-?\d+)?)\b")
 _FINISH = LazyPattern(r"['\"]finish_reason['\"]: \{?(?:['\"]type['\"]: )?['\"](\w+)")
 _PARAMETERS_END = 400
 """Characters of the parameters that an event shows."""
@@ -66,19 +45,6 @@ def complete(event: Event, line: Line) -> Event:
         event.fields = _of_answer(captured, str(event.fields["engine"]))
     event.text = line.text[max(0, line.text.rfind(" ", 0, start - 1)) : start].strip() + shown
     return event
-
-
-def parameters(text: str) -> dict[str, Value]:
-    """Return the sampling parameters in a printed form of them."""
-    values = {name: float(value) for name, value in reversed(_NUMBER.findall(text))}
-    return {
-        **{
-            name: next((values[one] for one in spellings if one in values), None)
-            for name, spellings in PARAMETERS.items()
-        },
-        "stops": _STOPS.search(text) is not None,
-        "guided": _GUIDED.search(text) is not None,
-    }
 
 
 def _of_answer(text: str, engine: str) -> dict[str, Value]:

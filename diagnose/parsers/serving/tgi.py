@@ -15,7 +15,7 @@ from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature
 from diagnose.parsers.base import LineParser, Pattern
 from diagnose.parsers.convert import duration
-from diagnose.parsers.serving.requests import parameters
+from diagnose.parsers.serving.sampling import parameters
 from diagnose.parsers.serving.timings import timing
 
 _ROUTER = "TGI 0.8 to 3.3, router/src/server.rs"

@@ -1,0 +1,130 @@
+"""How serving engines end and wait: the first error against the words of those who only notice.
+
+``inference.engine_end``
+    One for each time that an engine is reported dead, at its first error, or at the first report
+    where the logs show no error before it (``first`` None). ``first`` is the kind of that record,
+    ``error`` its class, ``process`` the tag of the process, ``role`` ``worker``, ``core`` or
+    ``frontend``, ``dp``, ``tp``, ``pp`` its place. ``phase`` is ``start`` or ``serving``;
+    ``notices`` is how many records report the end, ``seconds`` the time from the error to the first
+    of them.
+``inference.broadcast_waits``
+    The waits of one process for the shared-memory queue, at the first: ``count``, ``seconds``
+    together, ``phase`` (``start`` until the engine has started), ``progress_after`` (it went on),
+    ``stalled`` (requests without a token meanwhile), ``error_before``. The process that prints them
+    waits for another one.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from diagnose.facts.clock import Clocks
+from diagnose.facts.serving.processes import process_of
+from diagnose.model.event import Event, Nature, Value
+
+EVENTS = ("inference.engine_end", "inference.broadcast_waits")
+
+NOTICES = frozenset({"inference.engine_dead", "inference.worker_died"})
+GOES_ON = frozenset({"inference.started", "inference.serving"})
+WAIT = "inference.broadcast_wait"
+
+LONGEST = 3600.0
+"""Seconds before the report of an end in which its error lies."""
+
+LOGGED = "log.error"
+"""A line at error level of which nothing else is known: no error by itself."""
+
+
+def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
+    """Yield ends and waits of engines.
+
+    Args:
+        events: All that was read, in the order of sources and lines.
+        clocks: Of the input, repaired.
+    """
+    by_file: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        by_file[event.file].append(event)
+    errors = [one for one in events if one.nature is Nature.ERROR and one.name != LOGGED]
+    for own in by_file.values():
+        for notices in _incidents(own):
+            yield _end(notices, errors, clocks)
+        yield from _waits(own)
+
+
+def _incidents(own: Sequence[Event]) -> Iterator[list[Event]]:
+    """Yield the reports of each end in a file; work behind them means that a new engine runs."""
+    found: list[Event] = []
+    for event in own:
+        if event.name in NOTICES:
+            found.append(event)
+        elif event.name in GOES_ON and found:
+            yield found
+            found = []
+    if found:
+        yield found
+
+
+def _end(notices: list[Event], errors: Sequence[Event], clocks: Clocks) -> Event:
+    notice = notices[0]
+    first = _first_error(notice, errors, clocks)
+    apart = clocks.apart(first, notice) if first is not None else None
+    at = first or notice
+    process = process_of(at)
+    fields: dict[str, Value] = {
+        "engine": next((one.fields["value"] for one in notices if "value" in one.fields), None),
+        "phase": next((one.fields["phase"] for one in notices if "phase" in one.fields), None),
+        "first": first.name if first is not None else None,
+        "error": first.fields.get("type") if first is not None else None,
+        "process": process.tag,
+        "role": process.role,
+        "dp": process.dp,
+        "tp": process.tp,
+        "pp": process.pp,
+        "notices": len(notices),
+        "seconds": apart[0] if apart is not None else None,
+    }
+    return replace(
+        at, name=EVENTS[0], nature=Nature.EFFECT, end_line=at.end_line, fields=fields, fact=None
+    )
+
+
+def _first_error(notice: Event, errors: Sequence[Event], clocks: Clocks) -> Event | None:
+    """Return the earliest error before the report of an end, in any file."""
+    before: list[tuple[float, int, Event]] = []
+    for error in errors:
+        apart = clocks.apart(error, notice)
+        ahead = apart[0] if apart is not None else None
+        if error.file == notice.file:
+            # A traceback of the one who notices may end on the very line that reports it.
+            if error.line < notice.line and (ahead is None or ahead <= LONGEST):
+                before.append((ahead or 0.0, notice.line - error.line, error))
+        elif ahead is not None and 0 <= ahead <= LONGEST:
+            before.append((ahead, 0, error))
+    return max(before, key=lambda one: one[:2])[2] if before else None
+
+
+def _waits(own: Sequence[Event]) -> Iterator[Event]:
+    waiting: dict[str | None, list[Event]] = defaultdict(list)
+    for event in own:
+        if event.name == WAIT:
+            waiting[process_of(event).tag].append(event)
+    for tag, waits in waiting.items():
+        first, last = waits[0], waits[-1]
+        before = [one for one in own if one.line < first.line]
+        between = [one for one in own if one.end_line >= first.line]
+        after = [one for one in own if one.end_line > last.line]
+        fields: dict[str, Value] = {
+            "process": tag,
+            "count": len(waits),
+            "seconds": sum(wait.number("seconds") or 0.0 for wait in waits),
+            "phase": "serving" if any(one.name in GOES_ON for one in before) else "start",
+            "progress_after": any(one.name in GOES_ON for one in after),
+            "stalled": any(one.name == "inference.stall" for one in between),
+            "error_before": any(
+                one.nature is Nature.ERROR and one.name != LOGGED for one in before
+            ),
+        }
+        yield replace(
+            first, name=EVENTS[1], nature=Nature.MEASUREMENT, end_line=last.end_line, fields=fields
+        )

@@ -1,0 +1,65 @@
+import pytest
+
+from diagnose.facts.serving import ends
+
+from .of_text import read
+
+WORKER = """(Worker_TP2 pid=514) ERROR 01-05 10:00:00 [multiproc_executor.py:671] Traceback (most recent call last):
+(Worker_TP2 pid=514) ERROR 01-05 10:00:00 [multiproc_executor.py:671]   File "/opt/venv/lib/python3.12/site-packages/vllm/v1/worker/gpu_worker.py", line 441, in execute_model
+(Worker_TP2 pid=514) ERROR 01-05 10:00:00 [multiproc_executor.py:671] IndexError: index 4096 is out of bounds for dimension 0 with size 4096
+"""
+CORE = """(EngineCore_DP0 pid=387) ERROR 01-05 10:00:02 [core.py:708] EngineCore encountered a fatal error.
+(EngineCore_DP0 pid=387) ERROR 01-05 10:00:02 [core.py:708] Traceback (most recent call last):
+(EngineCore_DP0 pid=387) ERROR 01-05 10:00:02 [core.py:708]   File "/opt/venv/lib/python3.12/site-packages/vllm/v1/engine/core.py", line 699, in run_engine_core
+(EngineCore_DP0 pid=387) ERROR 01-05 10:00:02 [core.py:708] RuntimeError: Worker failed with error 'index 4096 is out of bounds', please check the stack trace above for the root cause
+"""
+FRONTEND = "(APIServer pid=1) ERROR 01-05 10:00:03 [async_llm.py:480] vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause.\n"
+STARTED = "(EngineCore_DP0 pid=387) INFO 01-05 09:00:00 [core.py:210] init engine (profile, create kv cache, warmup model) took 37.47 seconds\n"
+WAIT = "(EngineCore_DP0 pid=387) INFO 01-05 09:5{}:00 [shm_broadcast.py:466] No available shared memory broadcast block found in 60 seconds.\n"
+
+
+def derived(text, name="inference.engine_end"):
+    return [event for event in ends.derive(*read(text)) if event.name == name]
+
+
+def test_the_first_error_is_told_from_those_who_notice():
+    (event,) = derived(WORKER + CORE + FRONTEND)
+    assert (event.line, event.rank) == (3, 2)
+    expected = {
+        "first": "python.exception", "error": "IndexError", "process": "Worker_TP2",
+        "role": "worker", "tp": 2, "notices": 2, "seconds": 2, "phase": "serving",
+    }  # fmt: skip
+    assert {name: event.fields[name] for name in expected} == expected
+
+
+def test_the_error_may_stand_in_another_file():
+    (event,) = derived(f"==> api.log <==\n{FRONTEND}==> worker.log <==\n{WORKER}")
+    assert event.file == "worker.log"
+
+
+@pytest.mark.parametrize("text", [FRONTEND, CORE, CORE + FRONTEND])
+def test_without_an_error_nobody_is_named(text):
+    (event,) = derived(text)
+    assert (event.fields["first"], event.fields["role"] == "worker") == (None, False)
+
+
+def test_each_start_has_its_own_end():
+    text = WORKER + FRONTEND + STARTED.replace("09:00", "10:05") + FRONTEND.replace("10:0", "11:0")
+    assert len(derived(text)) == 2
+
+
+@pytest.mark.parametrize(
+    "text, fields",
+    [
+        (WAIT.format(1) + WAIT.format(2) + STARTED, {"count": 2, "seconds": 120, "phase": "start", "progress_after": True}),
+        (STARTED + WAIT.format(1), {"phase": "serving", "progress_after": False, "error_before": False}),
+        (WORKER + WAIT.format(1), {"error_before": True}),
+    ],
+)  # fmt: skip
+def test_waits_are_told_with_what_follows(text, fields):
+    (event,) = derived(text, "inference.broadcast_waits")
+    assert {name: event.fields[name] for name in fields} == fields
+
+
+def test_a_running_engine_has_no_end():
+    assert derived(STARTED) == []
