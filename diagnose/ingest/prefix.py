@@ -92,6 +92,12 @@ LEVELED = re.compile(
 VLLM = re.compile(rf"{LEVEL} +(?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) \[?[\w./<>-]+:\d+\] ?")
 PYTHON = re.compile(rf"{LEVEL}:[A-Za-z_][\w.]*:(?=\S)")
 
+# Go's "time=2026-01-05T10:00:00.000Z level=INFO", Rust's {"timestamp":"2026-…"}, and GIN's log
+STAMPED_FIELD = re.compile(
+    r"(?:time=\"?|\{\"timestamp\": ?\"|\[GIN\] )"
+    r"(?P<stamp>\d{4}[-/]\d\d[-/]\d\d(?:T| - )[\d:.]{8,18}(?:Z|[+-]\d\d:?\d\d)?)"
+)
+
 HOST_ROLES = frozenset({"node", "host", "machine", "server"})
 """Words that in ``[node3]:`` name a machine, where any other word is torchrun's role."""
 
@@ -157,7 +163,7 @@ def strip(raw: str, end: int, hints: Hints) -> int:
 def _bracket(raw: str, at: int, hints: Hints) -> int:
     second = raw[at + 1 : at + 2]
     if second.isalpha():
-        return _named(raw, at, hints)
+        return _field(raw, at, hints) if raw.startswith("[GIN] ", at) else _named(raw, at, hints)
     if raw[at + 5 : at + 6] == "-":
         return _stamp(raw, at, hints)
     if hints.nccl:
@@ -378,6 +384,16 @@ def _kernel(raw: str, at: int, hints: Hints) -> int:
     return found.end()
 
 
+def _field(raw: str, at: int, hints: Hints) -> int:
+    """Take the stamp of a record of named fields, which stays whole: its fields belong together."""
+    found = STAMPED_FIELD.match(raw, at)
+    stamp = find_stamp(found["stamp"].replace(" - ", " ").replace("/", "-")) if found else None
+    if stamp is not None:
+        hints.at(stamp[0], stamp[1])
+        return -1
+    return _word(raw, at, hints) if raw[at] == "t" else -1
+
+
 def _nothing(raw: str, at: int, hints: Hints) -> int:
     return -1
 
@@ -386,7 +402,7 @@ Handler = Callable[[str, int, Hints], int]
 HANDLERS: Mapping[str, Handler] = (
     dict.fromkeys("0123456789", _digit)
     | dict.fromkeys("ABCDEFGIJMNOSTVWX", _capital)
-    | dict.fromkeys("#$%&'\"*+,-./;=?@\\^_`{|}~!)]\t", _nothing)
-    | {"[": _bracket, "(": _actor, "<": _angle, ">": _quote, "k": _kernel}
+    | dict.fromkeys("#$%&'\"*+,-./;=?@\\^_`|}~!)]\t", _nothing)
+    | {"[": _bracket, "(": _actor, "<": _angle, ">": _quote, "k": _kernel, "t": _field, "{": _field}
 )
 """By the first character; any other begins a word."""

@@ -37,6 +37,12 @@ def test_the_error_may_stand_in_another_file():
     assert event.file == "worker.log"
 
 
+def test_a_worker_of_a_replica_has_the_rank_that_was_said():
+    said = "(Worker_DP1_TP2 pid=814) INFO 01-05 09:00:00 [parallel_state.py:1208] rank 6 in world size 8 is assigned as DP rank 1, PP rank 0, TP rank 2, EP rank 6\n"
+    (event,) = derived(said + (WORKER + CORE).replace("Worker_TP2", "Worker_DP1_TP2"))
+    assert (event.rank, event.fields["dp"], event.fields["tp"]) == (6, 1, 2)
+
+
 @pytest.mark.parametrize("text", [FRONTEND, CORE, CORE + FRONTEND])
 def test_without_an_error_nobody_is_named(text):
     (event,) = derived(text)

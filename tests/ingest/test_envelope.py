@@ -136,6 +136,20 @@ def test_takes_a_prefix_off(raw: str, text: str, expected: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(
+    "raw, clock",
+    [
+        ("time=2026-01-05T10:00:00.000Z level=INFO msg=x", Clock.UTC),
+        ('{"timestamp":"2026-01-05T10:00:00.123456Z","level":"INFO"}', Clock.UTC),
+        ("[GIN] 2026/01/05 - 10:00:00 | 200 |  1.2s | 10.0.0.7 | POST", Clock.LOCAL),
+        ("time=12 level=x", Clock.NONE),
+    ],
+)
+def test_a_record_of_fields_stays_whole_and_has_its_time(raw: str, clock: Clock) -> None:
+    line = peel(raw, "a.log", 7, NOBODY)
+    assert (line.text, line.clock) == (raw, clock)
+
+
+@pytest.mark.parametrize(
     "raw",
     [
         "", "plain text", "    indented: text", "train.py:12: error: x", "driver: mlx5_core",

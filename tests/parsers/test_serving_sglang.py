@@ -23,6 +23,38 @@ def test_the_hit_rate_is_of_the_batch():
     assert record.values["prefix_cache_hit_rate"] == 0.25
 
 
+def prefills(batches):
+    return "".join(
+        f"[2026-01-05 10:00:00 TP0] Prefill batch, #new-seq: 2, #new-token: {2000 - cached}, "
+        f"#cached-token: {cached}, token usage: 0.41, #running-req: 9, #queue-req: 3, \n"
+        for cached in batches
+    )
+
+
+def falls(text):
+    return [e.fields["fall"] for e in events(dialect, text) if e.name == "inference.prefix_cache"]
+
+
+def test_single_batches_are_no_fall_of_the_hit_rate():
+    assert max(falls(prefills([1800, 0, 1800, 200, 1700, 0] * 60)), default=0) < 0.1
+
+
+def test_a_hit_rate_that_stays_low_is_a_fall():
+    (fall,) = falls(prefills([1600] * 120 + [0] * 120))
+    assert fall > 0.7
+
+
+def test_every_kind_of_pool_and_graph_is_read():
+    text = DECODE.replace("batch,", "batch [77],").replace(
+        "token usage: 0.82, cuda graph: True", "full token usage: 0.52, swa token usage: 0.93, "
+        "accept len: 2.31, accept rate: 0.58, cuda graph: False"
+    )  # fmt: skip
+    (record,) = measured(dialect, text)
+    assert (record.values["kv_cache_usage"], record.values["accept_length"]) == (0.93, 2.31)
+    (event,) = [e for e in events(dialect, text) if e.name == "inference.decode_graphs"]
+    assert event.fields["share"] == 1
+
+
 def test_older_signs_and_orders_are_read():
     text = "[2025-01-05 10:00:01 TP0] Decode batch. #running-req: 8, #token: 9222, token usage: 0.99, gen throughput (token/s): 112.10, #queue-req: 40\r\n"
     (record,) = measured(dialect, text)

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from diagnose.facts.clock import Clocks
-from diagnose.facts.serving.processes import process_of
+from diagnose.facts.serving.processes import Process, process_of
 from diagnose.model.event import Event, Nature, Value
 
 EVENTS = ("inference.engine_end", "inference.broadcast_waits")
@@ -45,10 +45,11 @@ def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
     by_file: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         by_file[event.file].append(event)
+    placements = [one for one in events if one.name == "inference.placement"]
     errors = [one for one in events if one.nature is Nature.ERROR and one.name != LOGGED]
     for own in by_file.values():
         for notices in _incidents(own):
-            yield _end(notices, errors, clocks)
+            yield _end(notices, errors, placements, clocks)
         yield from _waits(own)
 
 
@@ -65,7 +66,9 @@ def _incidents(own: Sequence[Event]) -> Iterator[list[Event]]:
         yield found
 
 
-def _end(notices: list[Event], errors: Sequence[Event], clocks: Clocks) -> Event:
+def _end(
+    notices: list[Event], errors: Sequence[Event], placements: Sequence[Event], clocks: Clocks
+) -> Event:
     notice = notices[0]
     first = _first_error(notice, errors, clocks)
     apart = clocks.apart(first, notice) if first is not None else None
@@ -84,9 +87,19 @@ def _end(notices: list[Event], errors: Sequence[Event], clocks: Clocks) -> Event
         "notices": len(notices),
         "seconds": apart[0] if apart is not None else None,
     }
-    return replace(
-        at, name=EVENTS[0], nature=Nature.EFFECT, end_line=at.end_line, fields=fields, fact=None
+    rank = _placed(process, placements) if at.rank is None and first is not None else at.rank
+    return replace(at, name=EVENTS[0], nature=Nature.EFFECT, rank=rank, fields=fields, fact=None)
+
+
+def _placed(process: Process, placements: Sequence[Event]) -> int | None:
+    """Return the rank that vLLM said a worker has, None where it did not say."""
+    place = process.dp, process.pp or 0, process.tp or 0
+    said = (
+        one.rank
+        for one in placements
+        if (one.fields["dp"], one.fields["pp"], one.fields["tp"]) == place
     )
+    return next(said, None) if process.role == "worker" else None
 
 
 def _first_error(notice: Event, errors: Sequence[Event], clocks: Clocks) -> Event | None:

@@ -10,6 +10,9 @@ The order of the parts and the sign behind ``batch`` vary, and there are more of
 with prefill and decode apart, and with sliding windows; so a line is read as pairs. All tensor-parallel
 ranks may print; the statistics come from the first one. Of several pools the fullest counts.
 
+What one batch finds in the cache says little: requests find all or nothing. The samples have the hit rate
+over the last ``REQUESTS`` requests of an engine, once there are half as many.
+
 ``inference.decode_graphs``
     One for the decode lines of a block that tell whether a CUDA graph was used: ``samples``, of them
     ``without``, and the ``share`` of these.
@@ -18,6 +21,7 @@ ranks may print; the statistics come from the first one. Of several pools the fu
 it is no sample.
 """
 
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 
 from diagnose.ingest.lazy import LazyPattern
@@ -31,7 +35,11 @@ PART = LazyPattern(rb"(#?[A-Za-z][\w /()-]*?): ([\d.]+\d|\d|True|False)%?")
 CUT_PREFIX = LazyPattern(r"[\d :.,-]{8,30}? ((?:(?:DP|PP|TP|EP|ATTN|MOE)\w* ?)+)\] ")
 
 POOLS = (b"token usage", b"full token usage", b"swa token usage", b"mamba usage")
+PREFILL = {"requests": b"#new-seq", "new": b"#new-token", "cached": b"#cached-token"}
 GRAPHS = (b"cuda graph", b"cpu graph", b"npu graph")
+
+REQUESTS = 200
+"""Requests over which a hit rate is taken; vLLM takes a thousand."""
 
 PARTS = {
     "running": b"#running-req",
@@ -48,6 +56,7 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
     """Read the batch lines of a block."""
     samples: list[Sample] = []
     with_graph: list[bool] = []
+    caches: dict[str, _Cache] = defaultdict(_Cache)
     for found in BATCH.finditer(block.data):
         parts = dict(PART.findall(found[2]))
         if b"#queue-req" not in parts:
@@ -56,14 +65,17 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
         pools = numbers({pool.decode(): parts.get(pool) for pool in POOLS})
         if pools:
             values["kv_cache_usage"] = max(pools.values())
-        tokens = numbers({"new": parts.get(b"#new-token"), "cached": parts.get(b"#cached-token")})
-        if sum(tokens.values()) > 0 and "cached" in tokens:
-            values["prefix_cache_hit_rate"] = tokens["cached"] / sum(tokens.values())
+        tokens = numbers({name: parts.get(part) for name, part in PREFILL.items()})
+        new, cached = tokens.get("new", 0.0), tokens.get("cached")
+        if cached is not None and new + cached > 0:
+            values["prefix_cache_hit_rate"] = cached / (new + cached)
         line = block.line_at(found.start())
+        engine = line.stream or _named(line.raw) or "0"
+        caches[engine].add(tokens.get("requests", 1.0), new, cached)
         yield Measurement(line, None, values)
         if found[1] == b"Decode":
             with_graph.extend(parts[graph] == b"True" for graph in GRAPHS if graph in parts)
-        samples.append(_sample(line, values, tokens))
+        samples.append(_sample(line, engine, values, tokens.get("new"), caches[engine].hit_rate()))
     if not samples:
         return
     yield make_event(
@@ -85,19 +97,48 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
     yield from episodes(samples)
 
 
-def _sample(line: Line, values: Mapping[str, float], tokens: Mapping[str, float]) -> Sample:
+def _sample(
+    line: Line, engine: str, values: Mapping[str, float], new: float | None, hit: float | None
+) -> Sample:
     return Sample(
         line=line,
-        engine=line.stream or _named(line.raw) or "0",
+        engine=engine,
         running=values.get("running", 0.0),
         waiting=values["waiting"],
         kv=values.get("kv_cache_usage"),
         # A prefill batch states its tokens, and only newer versions their rate.
-        prompt=values.get("prompt_tokens_per_s", tokens.get("new")),
+        prompt=values.get("prompt_tokens_per_s", new),
         generated=values.get("generation_tokens_per_s"),
-        hit=values.get("prefix_cache_hit_rate"),
+        hit=hit,
         preempted=values.get("preemptions", 0.0),
     )
+
+
+class _Cache:
+    """What the last requests of an engine found in the cache."""
+
+    def __init__(self) -> None:
+        self._batches: deque[tuple[float, float, float]] = deque()
+        self._requests = self._new = self._cached = 0.0
+
+    def add(self, requests: float, new: float, cached: float | None) -> None:
+        """Take a batch; one without a count of cached tokens is no prefill."""
+        if cached is None:
+            return
+        self._batches.append((requests, new, cached))
+        self._count(requests, new, cached)
+        while self._requests - self._batches[0][0] >= REQUESTS:
+            self._count(*(-number for number in self._batches.popleft()))
+
+    def _count(self, requests: float, new: float, cached: float) -> None:
+        self._requests += requests
+        self._new += new
+        self._cached += cached
+
+    def hit_rate(self) -> float | None:
+        """Return the share of their tokens that was cached, None while they are few."""
+        total = self._new + self._cached
+        return self._cached / total if self._requests >= REQUESTS / 2 and total else None
 
 
 def _named(raw: str) -> str | None:

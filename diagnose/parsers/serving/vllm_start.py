@@ -52,6 +52,14 @@ START = LineParser(
             fact="job.engine",
         ),
         Pattern(
+            event="inference.placement",
+            regex=r"rank (?P<rank>\d+) in world size (?P<world>\d+) is assigned as DP rank (?P<dp>\d+), PP rank (?P<pp>\d+), (?:\w+ rank \d+, )?TP rank (?P<tp>\d+)",
+            nature=Nature.SETTING,
+            source="vLLM 0.8 to 0.19, vllm/distributed/parallel_state.py",
+            sample="(Worker_TP3 pid=515) INFO 01-05 10:00:00 [parallel_state.py:1208] rank 3 in world size 4 is assigned as DP rank 0, PP rank 0, TP rank 3, EP rank 3",
+            types=dict.fromkeys(("rank", "world", "dp", "pp", "tp"), int),
+        ),
+        Pattern(
             event="inference.memory_budget",
             regex=r"total_gpu_memory \((?P<total>[\d.]+)GiB\) x gpu_memory_utilization \((?P<utilization>[\d.]+)\) = (?P<budget>[\d.]+)GiB",
             nature=Nature.MEASUREMENT,
