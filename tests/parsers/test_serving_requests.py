@@ -9,7 +9,7 @@ VLLM = (
     "max_tokens=4096, prompt_logprobs=None, guided_decoding=None), prompt_token_ids: [17, 4711]"
 )
 SGLANG = "Receive: obj=GenerateReqInput(rid='7f', text='my secret plan', sampling_params={'temperature': 0.6, 'max_new_tokens': 128, 'stop': []}, return_logprob=False)"
-FINISH = "Finish: obj=GenerateReqInput(rid='7f', text='my secret plan'), out={'text': 'the secret', 'meta_info': {'id': '7f', 'finish_reason': {'type': 'length', 'length': 128}, 'prompt_tokens': 812, 'completion_tokens': 128, 'cached_tokens': 512, 'e2e_latency': 1.92}}"
+FINISH = "Finish: obj=GenerateReqInput(rid='7f', text='my secret plan', sampling_params={'temperature': 0.6}), out={'text': 'the secret', 'meta_info': {'id': '7f', 'finish_reason': {'type': 'length', 'length': 128}, 'prompt_tokens': 812, 'completion_tokens': 128, 'cached_tokens': 512, 'e2e_latency': 1.92}}"
 ANSWER = '{"id": "cmpl-7", "metrics": {"time_to_first_token_ms": 41.0, "queue_time_ms": 2310.5, "mean_itl_ms": 21.3}}'
 
 
@@ -18,6 +18,7 @@ ANSWER = '{"id": "cmpl-7", "metrics": {"time_to_first_token_ms": 41.0, "queue_ti
     [
         (VLLM, "inference.request", {"temperature": 0, "top_k": -1, "n": 2, "repetition_penalty": 1.05, "stops": True, "guided": False, "prompt_logprobs": None}),
         (VLLM.replace("guided_decoding=None", "guided_decoding=GuidedDecodingParams(json='x')"), "inference.request", {"guided": True}),
+        ("Using default chat sampling params from model: {'repetition_penalty': 1.05, 'top_k': 20}", "inference.sampling_defaults", {"repetition_penalty": 1.05, "top_k": 20, "temperature": None}),
         (SGLANG, "inference.request", {"temperature": 0.6, "max_tokens": 128, "stops": False}),
         (FINISH, "inference.timing", {"engine": "sglang", "total": 1.92, "cached_tokens": 512, "output_tokens": 128, "finish_reason": "length", "queue": None}),
         (ANSWER, "inference.timing", {"engine": "vllm", "queue": 2.3105, "prefill": 0.041, "ttft": pytest.approx(2.3515), "itl": pytest.approx(0.0213)}),

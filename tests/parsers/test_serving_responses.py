@@ -30,6 +30,14 @@ def test_the_first_failed_answer_is_cited():
     assert (event.line, event.fields["status"], event.fields["count"]) == (2, 500, 2)
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/generate", "/v1/embeddings?x=1", "/gateway/a-7b/v1/completions", "/v2/models/a/versions/1/infer"],
+)  # fmt: skip
+def test_calls_of_every_server_count(path):
+    assert fields_of(f'"POST {path} HTTP/1.1" 200 OK\n')["requests"] == 1
+
+
 @pytest.mark.parametrize("text, seconds", [(GIN, 62.5), (NGINX, 60.001), (ENVOY, 1.2)])
 def test_durations_are_read(text, seconds):
     (record,) = measured(dialect, text)
@@ -45,6 +53,7 @@ def test_durations_are_read(text, seconds):
         '10.0.0.7:5 - "GET /v1/models HTTP/1.1" 500\n',
         '"GET /api/v1/runs HTTP/1.1" 2',
         '"POST /graphql HTTP/1.1" 500\n',
+        '10.0.0.7:5 - "POST /api/v1/runs HTTP/1.1" 500\n',
         "[GIN] listening on :8080\n",
     ],
 )

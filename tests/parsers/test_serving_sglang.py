@@ -44,6 +44,12 @@ def test_a_hit_rate_that_stays_low_is_a_fall():
     assert fall > 0.7
 
 
+def test_older_lines_state_the_hit_rate():
+    line = prefills([0]).replace("token usage", "cache hit rate: {}%, token usage")
+    (fall,) = falls("".join(line.format(rate) for rate in (81.5, 81.0, 81.2, 40.0, 20.0)))
+    assert fall == pytest.approx(0.61)
+
+
 def test_every_kind_of_pool_and_graph_is_read():
     text = DECODE.replace("batch,", "batch [77],").replace(
         "token usage: 0.82, cuda graph: True", "full token usage: 0.52, swa token usage: 0.93, "

@@ -10,6 +10,8 @@ The prompt stands in the same line and is private: it is never kept. Printed onl
 ``inference.request``
     Sampling parameters under vLLM's names, None where they are not printed. ``stops`` tells whether
     stop texts or tokens were given, ``guided`` whether the answer must fit a grammar.
+``inference.sampling_defaults``
+    The same of the model's own generation config, which holds where a request says nothing.
 ``inference.timing``
     What a finished request took (``timings``): SGLang's ``Finish`` and the ``metrics`` that vLLM puts
     into answers with ``--enable-per-request-metrics``, whose time to the first token leaves out the
@@ -33,12 +35,14 @@ _PARAMETERS_END = 400
 """Characters of the parameters that an event shows."""
 
 
-def complete(event: Event, line: Line) -> Event:
+def complete(event: Event, line: Line) -> Event | None:
     """Replace what was captured by the fields, and the text by one without the prompt."""
+    if event.name == "inference.request" and "Finish: obj=" in line.text:
+        return None  # its parameters were told as it came
     captured = str(event.fields["params"])
     start = line.text.rfind(captured)
     shown = captured[:_PARAMETERS_END]
-    if event.name == "inference.request":
+    if event.name in ("inference.request", "inference.sampling_defaults"):
         event.fields = parameters(captured)
         shown = shown.partition("prompt_token_ids")[0]
     else:
@@ -74,7 +78,7 @@ def _per_request(values: Mapping[str, float]) -> dict[str, Value]:
 
 
 def _pattern(event: str, regex: str, source: str, sample: str, **constants: Value) -> Pattern:
-    nature = Nature.SETTING if event == "inference.request" else Nature.MEASUREMENT
+    nature = Nature.MEASUREMENT if event == "inference.timing" else Nature.SETTING
     return Pattern(
         event=event, regex=regex, nature=nature, source=source, sample=sample, constants=constants
     )
@@ -86,19 +90,25 @@ REQUESTS = LineParser(
     patterns=(
         _pattern(
             "inference.request",
-            r"params: (?P<params>SamplingParams\(.{0,1200})",
+            r"params: (?P<params>SamplingParams\(.{0,1000})",
             "vLLM 0.2 to 0.19, vllm/entrypoints/logger.py",
             "INFO 01-05 10:00:00 [logger.py:39] Received request cmpl-1f: prompt: 'x', params: SamplingParams(n=1, presence_penalty=0.0, frequency_penalty=0.0, repetition_penalty=1.0, temperature=0.6, top_p=1.0, top_k=-1, min_p=0.0, seed=None, stop=[])",
         ),
         _pattern(
+            "inference.sampling_defaults",
+            r"Using default (?:chat |completion |\w+ )?sampling params from model: (?P<params>\{[^}]{0,600})",
+            "vLLM 0.7 to 0.19, vllm/entrypoints/openai/serving_chat.py",
+            "INFO 01-05 10:00:00 [serving_chat.py:118] Using default chat sampling params from model: {'repetition_penalty': 1.05, 'temperature': 0.7, 'top_k': 20, 'top_p': 0.8}",
+        ),
+        _pattern(
             "inference.request",
-            r"Receive: obj=\w{1,40}\(.{0,4000}?sampling_params=(?P<params>\{[^}]{0,1200})",
+            r"sampling_params=(?P<params>\{[^}]{0,1000})",
             "SGLang 0.3 to 0.5, python/sglang/srt/managers/tokenizer_manager.py",
             "[2026-01-05 10:00:00] Receive: obj=GenerateReqInput(rid='7f', text='x', sampling_params={'temperature': 0.6, 'max_new_tokens': 128})",
         ),
         _pattern(
             "inference.timing",
-            r"'meta_info': (?P<params>\{.{0,1200})",
+            r"'meta_info': (?P<params>\{.{0,1000})",
             "SGLang 0.3 to 0.5, python/sglang/srt/managers/tokenizer_manager.py",
             "[2026-01-05 10:00:02] Finish: obj=GenerateReqInput(rid='7f'), out={'text': 'x', 'meta_info': {'id': '7f', 'finish_reason': {'type': 'length', 'length': 128}, 'prompt_tokens': 812, 'completion_tokens': 128, 'cached_tokens': 512, 'e2e_latency': 1.92}}",
             engine="sglang",

@@ -30,20 +30,19 @@ from diagnose.parsers.base import BlockText, BulkParser, make_event
 from diagnose.parsers.convert import duration
 
 CALL = (
-    rb"/(?:v1|v2|v3|openai|api|predict|invocations|generate|infer|completions?|chat|embed\w*|rerank"
-    rb"|score)\b[^\s\"]{0,300}"
+    rb"/(?:[\w.~%-]{1,80}/){0,4}?(?:v1/(?:chat/completions|completions|embeddings|responses|messages"
+    rb"|rerank|score|classify|pooling)|v2/models/[^\s\"]{1,100}/(?:infer|generate\w*)"
+    rb"|api/(?:generate|chat|embed\w*)|generate(?:_stream)?|invocations|infer|completions)"
+    rb"(?=[\s\"?])[^\s\"]{0,300}"
 )
-HTTP = LazyPattern(
-    rb"\"(?:POST|PUT|GET) (" + CALL + rb") HTTP/[\d.]+\" (\d{3})(?!\d)([^\r\n]{0,400})"
-)
-GIN = LazyPattern(
-    rb"\[GIN\] [\d/]+ - [\d:]+ \|\s*(\d{3}) \|\s*([\dhmsn\xc2\xb5u.]+) \|\s*\S+ \| POST\s+\"("
-    + CALL
-    + rb")\""
-)
-QUIET = LazyPattern(rb"/(?:models|health\w*|metrics|tags|ps|show|version)\b")
-"""Paths that a model does not work for."""
+"""Paths that a model works for, behind whatever a gateway puts in front."""
 
+HTTP = LazyPattern(rb"\"POST " + CALL + rb" HTTP/[\d.]+\" (\d{3})(?!\d)([^\r\n]{0,400})")
+GIN = LazyPattern(
+    rb"\[GIN\] [\d/]+ - [\d:]+ \|\s*(\d{3}) \|\s*([\dhmsn\xc2\xb5u.]+) \|\s*\S+ \|\s*POST\s+\""
+    + CALL
+    + rb"\""
+)
 NGINX_TIME = LazyPattern(rb"\b(?:rt|request_time)[=:]\"?(\d+\.\d+)")
 ENVOY = LazyPattern(rb" (?:-|[A-Z,]{2,20}) \d+ \d+ (\d+) (?:-|\d+) \"")
 
@@ -81,13 +80,11 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
     """Read the answers of a block."""
     answers = _Answers()
     found = [
-        *((one, one[1], one[2], _seconds(one[3])) for one in HTTP.finditer(block.data)),
-        *((one, one[3], one[1], _go_seconds(one[2])) for one in GIN.finditer(block.data)),
+        *((one, _seconds(one[2])) for one in HTTP.finditer(block.data)),
+        *((one, _go_seconds(one[2])) for one in GIN.finditer(block.data)),
     ]
-    for one, path, status, seconds in found:
-        if QUIET.search(path):
-            continue
-        answers.add(one.start(), int(status))
+    for one, seconds in found:
+        answers.add(one.start(), int(one[1]))
         if seconds is not None:
             answers.seconds.append(seconds)
             yield Measurement(block.line_at(one.start()), None, {"response_time": seconds})

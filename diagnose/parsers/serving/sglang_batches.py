@@ -11,7 +11,7 @@ with prefill and decode apart, and with sliding windows; so a line is read as pa
 ranks may print; the statistics come from the first one. Of several pools the fullest counts.
 
 What one batch finds in the cache says little: requests find all or nothing. The samples have the hit rate
-over the last ``REQUESTS`` requests of an engine, once there are half as many.
+over the last ``REQUESTS`` requests of an engine, once there are half as many; older versions print one.
 
 ``inference.decode_graphs``
     One for the decode lines of a block that tell whether a CUDA graph was used: ``samples``, of them
@@ -49,6 +49,9 @@ PARTS = {
     "accept_length": b"accept len",
     "accept_rate": b"accept rate",
     "preemptions": b"#retracted-req",
+    "preallocating": b"#prealloc-req",
+    "transferring": b"#transfer-req",
+    "in_flight": b"#inflight-req",
 }
 
 
@@ -75,7 +78,9 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
         yield Measurement(line, None, values)
         if found[1] == b"Decode":
             with_graph.extend(parts[graph] == b"True" for graph in GRAPHS if graph in parts)
-        samples.append(_sample(line, engine, values, tokens.get("new"), caches[engine].hit_rate()))
+        stated = numbers({"hit": parts.get(b"cache hit rate")}).get("hit")
+        hit = caches[engine].hit_rate() if stated is None else stated / 100
+        samples.append(_sample(line, engine, values, tokens.get("new"), hit))
     if not samples:
         return
     yield make_event(

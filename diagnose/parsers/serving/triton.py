@@ -45,7 +45,7 @@ PARSERS = (
             ),
             Pattern(
                 event="inference.queue_full",
-                regex=r"Request timeout expired",
+                regex=r"\[request id: [^\]]{0,80}\] Request timeout expired",
                 nature=Nature.ERROR,
                 source=f"{_SOURCE}/scheduler_utils.cc",
                 sample="[request id: 7] Request timeout expired",

@@ -60,6 +60,13 @@ START = LineParser(
             types=dict.fromkeys(("rank", "world", "dp", "pp", "tp"), int),
         ),
         Pattern(
+            event="inference.nccl_init",
+            regex=r"vLLM is using nccl==(?P<version>[\d.]+\d)",
+            nature=Nature.MEASUREMENT,
+            source=f"{_ALL}, vllm/distributed/device_communicators/pynccl.py",
+            sample="(Worker_TP0 pid=512) INFO 01-05 10:00:00 [pynccl.py:111] vLLM is using nccl==2.27.5",
+        ),
+        Pattern(
             event="inference.memory_budget",
             regex=r"total_gpu_memory \((?P<total>[\d.]+)GiB\) x gpu_memory_utilization \((?P<utilization>[\d.]+)\) = (?P<budget>[\d.]+)GiB",
             nature=Nature.MEASUREMENT,

@@ -21,56 +21,52 @@ from dataclasses import replace
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Measurement, Nature
 from diagnose.parsers.base import BlockText, BulkParser, make_event
-from diagnose.parsers.metric_names import numbers
 from diagnose.parsers.serving.samples import Sample, episodes
 
 STATS = LazyPattern(
-    rb"(?:Engine (\d+): |(\d+) Engines Aggregated: )?Avg prompt throughput: ([\d.]+) tokens/s, +"
-    rb"Avg generation throughput: ([\d.]+) tokens/s, +Running: (\d+) reqs([^\r\n]{0,600})"
+    rb"(?:Engine (\d+): |(\d+) Engines Aggregated: )?"
+    rb"Avg prompt throughput: (\d+(?:\.\d+)?) tokens/s, +"
+    rb"Avg generation throughput: (\d+(?:\.\d+)?) tokens/s, +Running: (\d+) reqs([^\r\n]{0,600})"
 )
-PART = LazyPattern(rb"([A-Z][A-Za-z ]+): ([\d.]+\d|\d)")
+PART = LazyPattern(rb"([A-Z][A-Za-z ]+): (\d+(?:\.\d+)?)(%?)")
 HIT_V0 = LazyPattern(rb"Prefix cache hit rate: GPU: ([\d.]+)%")
 
-PARTS = {
-    "deferred": b"Deferred",
-    "swapped": b"Swapped",
-    "preemptions": b"Preemptions",
-    "corrupted": b"Corrupted",
+COUNTS = {
+    b"Waiting": "waiting",
+    b"Pending": "waiting",
+    b"Deferred": "deferred",
+    b"Swapped": "swapped",
+    b"Preemptions": "preemptions",
+    b"Corrupted": "corrupted",
 }
-"""Counts behind the running requests; each stands there only if it is not zero."""
+"""Counts behind the running requests; each but the first stands there only if it is not zero."""
 
 SHARES = {
-    "kv_cache_usage": b"GPU KV cache usage",
-    "host_kv_cache_usage": b"CPU KV cache usage",
-    "prefix_cache_hit_rate": b"Prefix cache hit rate",
-    "external_hit_rate": b"External prefix cache hit rate",
-    "multimodal_hit_rate": b"MM cache hit rate",
+    b"GPU KV cache usage": "kv_cache_usage",
+    b"CPU KV cache usage": "host_kv_cache_usage",
+    b"Prefix cache hit rate": "prefix_cache_hit_rate",
+    b"External prefix cache hit rate": "external_hit_rate",
+    b"MM cache hit rate": "multimodal_hit_rate",
 }
-"""Parts in percent, read as shares."""
+"""Parts in percent, read as shares; one cut before its sign may be cut within its number."""
 
 
 def read(block: BlockText) -> Iterator[Event | Measurement]:
     """Read the statistics lines of a block."""
     samples: list[Sample] = []
     for found in STATS.finditer(block.data):
-        parts = {name.strip(): value for name, value in PART.findall(found[6])}
-        values = numbers(
-            {
-                "prompt_tokens_per_s": found[3],
-                "generation_tokens_per_s": found[4],
-                "running": found[5],
-                "waiting": parts.get(b"Waiting", parts.get(b"Pending")),
-                **{name: parts.get(part) for name, part in PARTS.items()},
-            }
-        )
-        values |= {
-            name: value / 100
-            for name, value in numbers(
-                {name: parts.get(part) for name, part in SHARES.items()}
-            ).items()
+        values = {
+            "prompt_tokens_per_s": float(found[3]),
+            "generation_tokens_per_s": float(found[4]),
+            "running": float(found[5]),
+            "waiting": 0.0,
         }
+        for name, number, percent in PART.findall(found[6]):
+            if percent and name in SHARES:
+                values[SHARES[name]] = float(number) / 100
+            elif name in COUNTS:
+                values[COUNTS[name]] = float(number)
         line = block.line_at(found.start())
-        values.setdefault("waiting", 0.0)
         samples.append(
             Sample(
                 line=line,
@@ -113,7 +109,7 @@ PARSERS = (
         opens=("Avg prompt throughput: ",),
         read=read,
         emits=(
-            "running", "waiting", *PARTS, *SHARES,
+            "running", *dict.fromkeys(COUNTS.values()), *SHARES.values(),
             "prompt_tokens_per_s", "generation_tokens_per_s", "inference.engine",
             "inference.queue", "inference.stall", "inference.prefix_cache",
             "inference.preemptions", "inference.corrupted", "inference.serving",
