@@ -43,6 +43,24 @@ def test_a_worker_of_a_replica_has_the_rank_that_was_said():
     assert (event.rank, event.fields["dp"], event.fields["tp"]) == (6, 1, 2)
 
 
+SGLANG = """[2026-01-05 10:00:00 TP3] Scheduler hit an exception: Traceback (most recent call last):
+  File "/opt/venv/lib/python3.12/site-packages/sglang/srt/managers/scheduler.py", line 811, in event_loop_overlap
+    result = self.run_batch(batch)
+RuntimeError: CUDA error: an illegal memory access was encountered
+
+[2026-01-05 10:00:00] SIGQUIT received. signum=None, frame=None. It usually means one child failed.
+[2026-01-05 10:00:01 TP0] Scheduler hit an exception: Traceback (most recent call last):
+  File "/opt/venv/lib/python3.12/site-packages/sglang/srt/managers/scheduler.py", line 811, in event_loop_overlap
+RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:544] Connection closed by peer [10.0.0.7]:31321
+"""
+
+
+def test_a_report_may_begin_the_traceback_of_its_own_error():
+    (event,) = derived(SGLANG)
+    assert (event.line, event.rank, event.fields["notices"]) == (4, 3, 3)
+    assert (event.fields["process"], event.fields["error"]) == ("TP3", "RuntimeError")
+
+
 @pytest.mark.parametrize("text", [FRONTEND, CORE, CORE + FRONTEND])
 def test_without_an_error_nobody_is_named(text):
     (event,) = derived(text)

@@ -28,6 +28,9 @@ SGLANG = """[2026-01-05 10:00:00 TP0] Load weight end. type=LlamaForCausalLM, dt
 [2026-01-05 10:00:10 TP0] Capture cuda graph end. Time elapsed: 8.31 s. mem usage=1.20 GB. avail mem=5.70 GB.
 [2026-01-05 10:00:10 TP0] max_total_num_tokens=443210, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=2048, context_len=131072, available_gpu_mem=5.70 GB
 """
+TENSORRT = """[01/05/2026-10:00:00] [TRT-LLM] [I] max_seq_len=131072, max_num_requests=2048, max_num_tokens=8192, max_batch_size=2048
+[TensorRT-LLM][INFO] [MemUsageChange] Allocated 43.29 GiB for max tokens in paged KV cache (354624).
+"""
 
 
 def planned(text):
@@ -40,8 +43,9 @@ def planned(text):
         (V1, {"engine": "vllm", "workers": 2, "weights": round(12.66 * GIB), "kv_bytes": round(17.36 * GIB), "kv_bytes_most": 50 * GIB, "least_worker": "Worker_TP1", "kv_tokens": 188640, "concurrency": 1.44, "max_model_len": 131072, "graph": round(0.74 * GIB), "utilization": 0.9, "max_num_seqs": 256, "tp": 2, "dtype": "bfloat16", "total": None}),
         (V0, {"total": round(79.19 * GIB), "budget": round(71.27 * GIB), "utilization": 0.9, "activations": round(2.38 * GIB), "non_torch": round(0.16 * GIB), "kv_bytes": round(56.18 * GIB), "blocks": 7191, "kv_tokens": 115057, "concurrency": 28.09, "max_model_len": 4096, "reserve": round(79.19 * GIB) - round(71.27 * GIB), "least_worker": None}),
         (SGLANG, {"engine": "sglang", "kv_tokens": 443210, "kv_bytes": 2 * round(27.05 * GIB), "weights": round(15.02 * GIB), "graph": round(1.2 * GIB), "reserve": round(5.7 * GIB), "max_num_seqs": 2048, "concurrency": 3.38}),
+        (TENSORRT, {"engine": "tensorrt-llm", "kv_tokens": 354624, "kv_bytes": round(43.29 * GIB), "max_num_batched_tokens": 8192, "concurrency": 2.71}),
     ],
-    ids=["V1", "V0", "SGLang"],
+    ids=["V1", "V0", "SGLang", "TensorRT-LLM"],
 )  # fmt: skip
 def test_the_lines_of_a_start_are_one_plan(text, fields):
     (event,) = planned(text)

@@ -31,6 +31,9 @@ WAIT = "inference.broadcast_wait"
 LONGEST = 3600.0
 """Seconds before the report of an end in which its error lies."""
 
+OPENS = "Traceback (most recent call last)"
+"""With which a report may begin the traceback of its own error: SGLang's schedulers do."""
+
 LOGGED = "log.error"
 """A line at error level of which nothing else is known: no error by itself."""
 
@@ -70,10 +73,12 @@ def _end(
     notices: list[Event], errors: Sequence[Event], placements: Sequence[Event], clocks: Clocks
 ) -> Event:
     notice = notices[0]
-    first = _first_error(notice, errors, clocks)
-    apart = clocks.apart(first, notice) if first is not None else None
+    first, teller = _first_error(notice, errors, clocks), None
+    if first is None:
+        first, teller = _own_error(notices, errors)
+    apart = clocks.apart(teller or first, notice) if first is not None else None
     at = first or notice
-    process = process_of(at)
+    process = process_of(teller or at)
     fields: dict[str, Value] = {
         "engine": next((one.fields["value"] for one in notices if "value" in one.fields), None),
         "phase": next((one.fields["phase"] for one in notices if "phase" in one.fields), None),
@@ -87,7 +92,9 @@ def _end(
         "notices": len(notices),
         "seconds": apart[0] if apart is not None else None,
     }
-    rank = _placed(process, placements) if at.rank is None and first is not None else at.rank
+    rank = at.rank if teller is None else teller.rank
+    if rank is None and first is not None:
+        rank = _placed(process, placements)
     return replace(at, name=EVENTS[0], nature=Nature.EFFECT, rank=rank, fields=fields, fact=None)
 
 
@@ -115,6 +122,20 @@ def _first_error(notice: Event, errors: Sequence[Event], clocks: Clocks) -> Even
         elif ahead is not None and 0 <= ahead <= LONGEST:
             before.append((ahead, 0, error))
     return max(before, key=lambda one: one[:2])[2] if before else None
+
+
+def _own_error(
+    notices: Sequence[Event], errors: Sequence[Event]
+) -> tuple[Event | None, Event | None]:
+    """Return the error in the traceback that a report begins, and the report."""
+    for notice, following in zip(notices, [*notices[1:], None], strict=True):
+        if OPENS not in notice.text:
+            continue
+        for error in errors:
+            is_behind = error.file == notice.file and error.line > notice.line
+            if is_behind and (following is None or error.line < following.line):
+                return error, notice
+    return None, None
 
 
 def _waits(own: Sequence[Event]) -> Iterator[Event]:

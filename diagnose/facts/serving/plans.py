@@ -41,7 +41,12 @@ RENAMED = {"available": "kv_bytes"}
 OPENING = frozenset({*OF_A_WORKER, "inference.weights", "inference.memory_budget"})
 """Records of which one behind the end of a start begins the next."""
 
-CLOSING = frozenset({"inference.kv_tokens", "inference.kv_blocks", "inference.memory_left"})
+CLOSING = frozenset(
+    {
+        "inference.kv_tokens", "inference.kv_blocks", "inference.kv_allocated",
+        "inference.memory_left",
+    }
+)  # fmt: skip
 """Records that tell the size of the KV cache."""
 
 AFTER = frozenset({"inference.concurrency", "inference.graph_memory", "inference.started"})
@@ -88,7 +93,7 @@ def derive(events: Sequence[Event]) -> Iterator[Event]:
     options: dict[str, dict[str, Value]] = {}
     starts: dict[tuple[str, int], _Start] = {}
     for event in events:
-        if event.name == "inference.config":
+        if event.name in ("inference.config", "inference.limits"):
             _merge(options.setdefault(event.file, {}), event.fields)
             continue
         if event.name not in OPENING | CLOSING | AFTER:
@@ -146,6 +151,8 @@ def _take_size(start: _Start, event: Event) -> None:
         parts = [event.number(name) for name in ("keys", "values", "both")]
         size = sum(part for part in parts if part is not None)
         _merge(start.stated, {"kv_tokens": fields.get("tokens"), "kv_bytes": size or None})
+    elif event.name == "inference.kv_allocated":
+        _merge(start.stated, {"kv_tokens": fields.get("tokens"), "kv_bytes": fields.get("memory")})
     elif event.name == "inference.kv_blocks":
         _merge(
             start.stated, {"blocks": fields.get("blocks"), "block_size": fields.get("block_size")}

@@ -42,7 +42,7 @@ END = LineParser(
     title="how a vLLM engine ends, waits or preempts",
     patterns=(
         _end(
-            r"EngineDeadError(?::|\()|EngineCore encountered an issue\. See stack trace",
+            r"\bEngineDeadError(?::|\()|EngineCore encountered an issue\. See stack trace",
             "vLLM 0.8 to 0.19, vllm/v1/engine/exceptions.py",
             "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause.",
             phase="serving",
@@ -71,6 +71,14 @@ END = LineParser(
             nature=Nature.EFFECT,
             source="vLLM 0.8 to 0.19, vllm/v1/executor/multiproc_executor.py",
             sample="ERROR 01-05 10:00:00 [multiproc_executor.py:135] Worker proc VllmWorker-2 died unexpectedly, shutting down executor.",
+        ),
+        Pattern(
+            event="inference.worker_died",
+            regex=r"Worker (?P<worker>\w+) pid (?P<pid>\d+) died, exit code: (?P<exit_code>-?\d+)",
+            nature=Nature.EFFECT,
+            source="vLLM 0.4 to 0.8, vllm/executor/multiproc_worker_utils.py",
+            sample="ERROR 01-05 10:00:00 [multiproc_worker_utils.py:124] Worker VllmWorkerProcess pid 512 died, exit code: -9",
+            types={"exit_code": int},
         ),
         Pattern(
             event="inference.rpc_timeout",
