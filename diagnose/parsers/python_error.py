@@ -8,13 +8,13 @@ MESSAGE_LIMIT = 500
 
 EFFECTS = frozenset(
     {
-        "ActorDiedError", "ActorUnavailableError", "AsyncEngineDeadError", "BrokenPipeError", "BrokenProcessPool",
-        "ChildFailedError", "ConnectionAbortedError", "ConnectionResetError", "DistBackendError",
-        "DistNetworkError", "DistStoreError", "EngineDeadError", "HorovodInternalError",
-        "MQEngineDeadError",
-        "ProcessExitedException", "ProcessRaisedException", "RayActorError",
-        "RendezvousClosedError", "RendezvousConnectionError", "RendezvousGracefulExitError",
-        "RendezvousTimeoutError", "SignalException", "WorkerCrashedError",
+        "ActorDiedError", "ActorUnavailableError", "AsyncEngineDeadError", "BrokenPipeError",
+        "BrokenProcessPool", "ChildFailedError", "ConnectionAbortedError", "ConnectionResetError",
+        "DistBackendError", "DistNetworkError", "DistStoreError", "EngineDeadError",
+        "HorovodInternalError", "MQEngineDeadError", "ProcessExitedException",
+        "ProcessRaisedException", "RayActorError", "RendezvousClosedError",
+        "RendezvousConnectionError", "RendezvousGracefulExitError", "RendezvousTimeoutError",
+        "SignalException", "WorkerCrashedError",
     }
 )  # fmt: skip
 """Classes that report the end of another process or of the connection to it."""

@@ -8,6 +8,7 @@ GIB = 2**30
 
 V1 = """(APIServer pid=1) INFO 01-05 10:00:00 [utils.py:326] non-default args: {'model': '/models/a', 'gpu_memory_utilization': 0.9, 'max_num_seqs': 256}
 (EngineCore_DP0 pid=387) INFO 01-05 10:00:00 [core.py:58] Initializing a V1 LLM engine (v0.11.0) with config: model='/models/a', dtype=torch.bfloat16, max_seq_len=131072, tensor_parallel_size=2, quantization=None, enforce_eager=False, kv_cache_dtype=auto
+(APIServer pid=1) INFO 01-05 10:00:02 [scheduler.py:222] Chunked prefill is enabled with max_num_batched_tokens=8192.
 (Worker_TP0 pid=512) INFO 01-05 10:00:40 [gpu_model_runner.py:2653] Model loading took 12.66 GiB memory and 31.66 seconds
 (Worker_TP1 pid=513) INFO 01-05 10:00:41 [gpu_model_runner.py:2653] Model loading took 12.66 GiB memory and 31.70 seconds
 (Worker_TP0 pid=512) INFO 01-05 10:01:10 [gpu_worker.py:276] Available KV cache memory: 50.00 GiB
@@ -40,7 +41,7 @@ def planned(text):
 @pytest.mark.parametrize(
     "text, fields",
     [
-        (V1, {"engine": "vllm", "workers": 2, "weights": round(12.66 * GIB), "kv_bytes": round(17.36 * GIB), "kv_bytes_most": 50 * GIB, "least_worker": "Worker_TP1", "kv_tokens": 188640, "concurrency": 1.44, "max_model_len": 131072, "graph": round(0.74 * GIB), "utilization": 0.9, "max_num_seqs": 256, "tp": 2, "dtype": "bfloat16", "total": None}),
+        (V1, {"engine": "vllm", "workers": 2, "max_num_batched_tokens": 8192, "weights": round(12.66 * GIB), "kv_bytes": round(17.36 * GIB), "kv_bytes_most": 50 * GIB, "least_worker": "Worker_TP1", "kv_tokens": 188640, "concurrency": 1.44, "max_model_len": 131072, "graph": round(0.74 * GIB), "utilization": 0.9, "max_num_seqs": 256, "tp": 2, "dtype": "bfloat16", "total": None}),
         (V0, {"total": round(79.19 * GIB), "budget": round(71.27 * GIB), "utilization": 0.9, "activations": round(2.38 * GIB), "non_torch": round(0.16 * GIB), "kv_bytes": round(56.18 * GIB), "blocks": 7191, "kv_tokens": 115057, "concurrency": 28.09, "max_model_len": 4096, "reserve": round(79.19 * GIB) - round(71.27 * GIB), "least_worker": None}),
         (SGLANG, {"engine": "sglang", "kv_tokens": 443210, "kv_bytes": 2 * round(27.05 * GIB), "weights": round(15.02 * GIB), "graph": round(1.2 * GIB), "reserve": round(5.7 * GIB), "max_num_seqs": 2048, "concurrency": 3.38}),
         (TENSORRT, {"engine": "tensorrt-llm", "kv_tokens": 354624, "kv_bytes": round(43.29 * GIB), "max_num_batched_tokens": 8192, "concurrency": 2.71}),
@@ -50,6 +51,15 @@ def planned(text):
 def test_the_lines_of_a_start_are_one_plan(text, fields):
     (event,) = planned(text)
     assert {name: event.fields[name] for name in fields} == fields
+
+
+def test_a_draft_model_has_weights_and_graphs_of_its_own_and_a_smaller_cache():
+    *model, summary = SGLANG.splitlines(keepends=True)
+    draft = "".join(model).replace("15.02", "1.50").replace("443210", "99").replace("1.20", "0.30")
+    (event,) = planned("".join(model) + draft + summary)
+    assert event.fields["weights"] == round(15.02 * GIB) + round(1.5 * GIB)
+    assert event.fields["graph"] == round(1.2 * GIB) + round(0.3 * GIB)
+    assert event.fields["kv_tokens"] == 443210
 
 
 def test_each_start_has_its_own():

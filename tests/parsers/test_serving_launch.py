@@ -55,6 +55,7 @@ def configs(text):
         (COMMAND, {"engine": "vllm", "stated_by": "command", "model": "/models/a-7b", "tp": 2, "utilization": 0.92, "max_model_len": 32768, "prefix_caching": False, "eager": True, "speculative": True, "max_num_seqs": None}),
         (ENGINE, {"engine": "vllm", "stated_by": "engine", "version": "0.8.5", "dtype": "bfloat16", "max_model_len": 32768, "tp": 4, "custom_all_reduce": False, "quantization": None, "eager": False, "kv_dtype": "fp8", "speculative": False}),
         (SGLANG, {"engine": "sglang", "max_model_len": None, "utilization": 0.88, "max_num_batched_tokens": 8192, "tp": 8, "eager": True, "prefix_caching": False, "kv_dtype": None, "conservativeness": 0.3}),
+        ("[2026-01-05 10:00:00] server_args={'model_path': '/models/a', 'tp_size': 2, 'preferred_sampling_params': '{\"temperature\": 0.7}', 'kv_cache_dtype': 'fp8_e4m3'}", {"engine": "sglang", "tp": 2, "kv_dtype": "fp8_e4m3"}),
         (TGI, {"engine": "tgi", "model": "/models/a-7b", "tp": 2, "max_model_len": 4096, "max_num_batched_tokens": None, "max_concurrent_requests": 128}),
         ("INFO 01-05 10:00:00 [utils.py:326] non-default args: {'model_tag': 'a-7b', 'max_num_seqs': 64, 'api_server_count': 2}", {"stated_by": "arguments", "model": "a-7b", "max_num_seqs": 64, "api_servers": 2}),
         ('"python3", "-m", "sglang.launch_server", "--model-path", "/models/a", "--tp", "4"', {"engine": "sglang", "tp": 4}),

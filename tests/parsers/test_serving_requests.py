@@ -19,6 +19,7 @@ ANSWER = '{"id": "cmpl-7", "metrics": {"time_to_first_token_ms": 41.0, "queue_ti
         (VLLM, "inference.request", {"temperature": 0, "top_k": -1, "n": 2, "repetition_penalty": 1.05, "stops": True, "guided": False, "prompt_logprobs": None}),
         (VLLM.replace("guided_decoding=None", "guided_decoding=GuidedDecodingParams(json='x')"), "inference.request", {"guided": True}),
         ("Using default chat sampling params from model: {'repetition_penalty': 1.05, 'top_k': 20}", "inference.sampling_defaults", {"repetition_penalty": 1.05, "top_k": 20, "temperature": None}),
+        ("Using default chat sampling params from model generation config: {'temperature': 1.0}", "inference.sampling_defaults", {"temperature": 1.0}),
         (SGLANG, "inference.request", {"temperature": 0.6, "max_tokens": 128, "stops": False}),
         (FINISH, "inference.timing", {"engine": "sglang", "total": 1.92, "cached_tokens": 512, "output_tokens": 128, "finish_reason": "length", "queue": None}),
         (ANSWER, "inference.timing", {"engine": "vllm", "queue": 2.3105, "prefill": 0.041, "ttft": pytest.approx(2.3515), "itl": pytest.approx(0.0213)}),

@@ -76,6 +76,8 @@ def test_a_queue_over_several_lines_is_told():
     "text, name, fields",
     [
         ("KV cache pool is full. Retract requests. #retracted_reqs: 2, #new_token_ratio: 0.5123 -> 0.6321", "inference.preempted", {"retracted": 2, "ratio": 0.5123}),
+        ("KV cache pool is full. Retract requests. #retracted_reqs: 1, #new_tokens_gained: 812, #new_token_ratio: 0.5 -> 0.6", "inference.preempted", {"retracted": 1, "ratio": 0.5, "ratio_after": 0.6}),
+        ("KV Cache is allocated. dtype: torch.bfloat16, #tokens: 600000", "inference.kv_tokens", {"tokens": 600000}),
         ("Not enough memory. Please try to increase --mem-fraction-static. Current value: self.server_args.mem_fraction_static=0.6", "inference.no_kv_room", {"utilization": 0.6}),
         ("Exception: Capture cuda graph failed: CUDA out of memory.", "inference.oom", {"phase": "capture"}),
         ("Decode out of memory. Try to lower your batch size.", "inference.kv_pool_empty", {"kind": "Decode"}),

@@ -118,22 +118,34 @@ def _merge(known: dict[str, Value], stated: Mapping[str, Value]) -> None:
 def _take(start: _Start, event: Event, process: Process) -> None:
     fields = event.fields
     worker = _name(event, process)
-    own = start.workers.setdefault(worker, {}) if event.name in OPENING else {}
+    of_a_worker = event.name in OPENING or fields.get("memory") is not None
+    own = start.workers.setdefault(worker, {}) if of_a_worker else {}
     if event.name in OF_A_WORKER:
         figures = {RENAMED.get(name, name): fields.get(name) for name in OF_A_WORKER[event.name]}
         _merge(own, figures)
     elif event.name == "inference.weights":
-        _merge(own, {"weights": fields.get("memory")})
+        _add(own, "weights", event)
     elif event.name in CLOSING:
-        start.closed = True
+        # SGLang sizes the cache of a draft model after that of the model, and sums up at the end.
+        if event.name != "inference.kv_tokens" or fields.get("value") != "sglang":
+            start.closed = True
         _take_size(start, event)
     elif event.name == "inference.concurrency":
         _merge(
             start.stated,
             {"concurrency": fields.get("factor"), "max_model_len": fields.get("length")},
         )
-    elif fields.get("memory") is not None:  # of the graphs
-        _merge(start.stated, {"graph": fields["memory"]})
+    elif event.name == "inference.graph_memory" and "seconds" in fields:
+        _add(own, "graph", event)
+    elif fields.get("memory") is not None:
+        own["graph"] = fields["memory"]
+
+
+def _add(own: dict[str, Value], figure: str, event: Event) -> None:
+    """Add the memory of a record to a figure: a draft model has weights and graphs of its own."""
+    memory = event.number("memory")
+    if memory is not None:
+        own[figure] = int((_number(own, figure) or 0) + memory)
 
 
 def _name(event: Event, process: Process) -> str | None:
@@ -150,7 +162,8 @@ def _take_size(start: _Start, event: Event) -> None:
     if event.name == "inference.kv_tokens":
         parts = [event.number(name) for name in ("keys", "values", "both")]
         size = sum(part for part in parts if part is not None)
-        _merge(start.stated, {"kv_tokens": fields.get("tokens"), "kv_bytes": size or None})
+        # The first is that of the model itself; a draft model's comes later.
+        start.stated = {"kv_tokens": fields.get("tokens"), "kv_bytes": size or None} | start.stated
     elif event.name == "inference.kv_allocated":
         _merge(start.stated, {"kv_tokens": fields.get("tokens"), "kv_bytes": fields.get("memory")})
     elif event.name == "inference.kv_blocks":
@@ -179,7 +192,7 @@ def _plan(start: _Start, dp: int) -> Iterator[Event]:
     figures |= {
         "engine": start.options.get("engine") or start.events[0].fields.get("value"),
         "dp": dp,
-        "workers": len(tags) or None,
+        "workers": len(tags) or sum("weights" in own for own in start.workers.values()) or None,
         "kv_bytes_most": most,
         "least_worker": least
         if most is not None and smallest is not None and smallest < SMALLER * most

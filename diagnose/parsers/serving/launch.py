@@ -10,6 +10,8 @@
 
 The engine's own configuration says what holds; a command only what was asked for.
 
+``inference.limits``
+    ``max_model_len``, ``max_num_seqs`` or ``max_num_batched_tokens`` as the engine settled on them.
 ``inference.config``
     Options under one name each (``options``), None where unknown; ``engine``, ``version`` where it is
     printed, and ``stated_by``: ``command``, ``arguments`` or ``engine``.
@@ -37,7 +39,7 @@ _COMMAND = LazyPattern(
 )
 _PRINTED = LazyPattern(
     r"(?:(?P<vllm>non-default args: |\bargs: Namespace\((?=.*gpu_memory_utilization)|LLM engine \(v(?P<version>[\w.+-]+)\) with config: )"
-    r"|(?P<sglang>server_args=ServerArgs\()"
+    r"|(?P<sglang>server_args=(?:ServerArgs\(|\{))"
     r"|(?P<tgi>text_generation_launcher: Args \{))(?P<rest>.*)"
 )
 _ENGINES = {
@@ -113,7 +115,7 @@ PRINTED = BlockParser(
     name="serving-settings",
     title="arguments and configuration that a serving engine prints",
     opens=(
-        "non-default args: ", "args: Namespace(", "LLM engine (v", "server_args=ServerArgs(",
+        "non-default args: ", "args: Namespace(", "LLM engine (v", "server_args=ServerArgs(", "server_args={",
         "text_generation_launcher: Args {",
     ),
     starts=lambda line: _PRINTED.search(line.text) is not None,
@@ -165,6 +167,22 @@ NAMES = LineParser(
             sample="python -m sglang.launch_server --model-path /models/a-7b --mem-fraction-static 0.92",
             types={"value": float},
             fact="inference.memory_fraction",
+        ),
+        Pattern(
+            event="inference.limits",
+            regex=r"Using max model len (?P<max_model_len>\d+)",
+            nature=Nature.SETTING,
+            source="vLLM 0.9 to 0.19, vllm/config",
+            sample="INFO 01-05 10:00:00 [__init__.py:1815] Using max model len 4096",
+            types={"max_model_len": int},
+        ),
+        Pattern(
+            event="inference.limits",
+            regex=r"Chunked prefill is enabled with max_num_batched_tokens=(?P<max_num_batched_tokens>\d+)",
+            nature=Nature.SETTING,
+            source="vLLM 0.4 to 0.19, vllm/config/scheduler.py",
+            sample="INFO 01-05 10:00:00 [scheduler.py:222] Chunked prefill is enabled with max_num_batched_tokens=16384.",
+            types={"max_num_batched_tokens": int},
         ),
     ),
 )  # fmt: skip

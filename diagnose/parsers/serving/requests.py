@@ -96,7 +96,7 @@ REQUESTS = LineParser(
         ),
         _pattern(
             "inference.sampling_defaults",
-            r"Using default (?:chat |completion |\w+ )?sampling params from model: (?P<params>\{[^}]{0,600})",
+            r"Using default (?:chat |completion |\w+ )?sampling params from [\w ./-]{1,120}: (?P<params>\{[^}]{0,600})",
             "vLLM 0.7 to 0.19, vllm/entrypoints/openai/serving_chat.py",
             "INFO 01-05 10:00:00 [serving_chat.py:118] Using default chat sampling params from model: {'repetition_penalty': 1.05, 'temperature': 0.7, 'top_k': 20, 'top_p': 0.8}",
         ),

@@ -34,7 +34,7 @@ MESSAGES = LineParser(
         ),
         Pattern(
             event="inference.kv_tokens",
-            regex=r"KV Cache is allocated\. (?:dtype: \S+ )?#tokens: (?P<tokens>\d+), (?:K size: (?P<keys>[\d.]+) GB, V size: (?P<values>[\d.]+)|KV size: (?P<both>[\d.]+)) GB",
+            regex=r"KV Cache is allocated\. (?:dtype: \S+ )?#tokens: (?P<tokens>\d+)(?:, (?:K size: (?P<keys>[\d.]+) GB, V size: (?P<values>[\d.]+)|KV size: (?P<both>[\d.]+)) GB)?",
             nature=Nature.MEASUREMENT,
             source=f"{_SOURCE}/mem_cache/memory_pool.py; one size for both with latent attention",
             sample="[2026-01-05 10:00:00 TP0] KV Cache is allocated. #tokens: 443210, K size: 27.05 GB, V size: 27.05 GB",
@@ -114,7 +114,7 @@ MESSAGES = LineParser(
         ),
         Pattern(
             event="inference.preempted",
-            regex=r"(?:KV cache pool is full|Decode out of memory happened)\. (?:Retract requests\. )?#retracted_reqs: (?P<retracted>\d+)(?:, #aborted_retracted_reqs: \d+)?(?:, #new_token_ratio: (?P<ratio>[\d.]+) -> (?P<ratio_after>[\d.]+))?",
+            regex=r"(?:KV cache pool is full|Decode out of memory happened)\. (?:Retract requests\. )?#retracted_reqs: (?P<retracted>\d+)(?:, #(?:aborted_retracted_reqs|new_tokens_gained|mamba_num_gained): -?\d+){0,3}(?:, #new_token_ratio: (?P<ratio>[\d.]+) -> (?P<ratio_after>[\d.]+))?",
             nature=Nature.MEASUREMENT,
             source=f"{_SOURCE}/managers/scheduler.py",
             sample="[2026-01-05 10:00:00 TP0] KV cache pool is full. Retract requests. #retracted_reqs: 1, #new_token_ratio: 0.5123 -> 0.6321",

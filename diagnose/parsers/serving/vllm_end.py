@@ -106,6 +106,16 @@ END = LineParser(
             fact="job.engine",
         ),
         Pattern(
+            event="inference.preempted",
+            regex=r"Request \S{1,120} preempted \(num_tokens=(?P<tokens>\d+), computed_tokens=(?P<computed>\d+), preemption_count=(?P<times>\d+)\)",
+            nature=Nature.MEASUREMENT,
+            source="vLLM 0.17 to 0.19, vllm/v1/core/sched/scheduler.py",
+            sample="(EngineCore_DP0 pid=387) WARNING 01-05 10:00:00 [scheduler.py:928] Request cmpl-7 preempted (num_tokens=40000, computed_tokens=32568, preemption_count=7) due to insufficient KV cache blocks.",
+            types={"tokens": int, "computed": int, "times": int},
+            constants={**_VLLM, "mode": "recompute"},
+            fact="job.engine",
+        ),
+        Pattern(
             event="inference.kv_exceeded",
             regex=r"(?:Input prompt|The prompt|prompt) \((?P<tokens>\d+) tokens\) (?:is too long and exceeds|\+ lookahead slots .{0,40}?is too long and exceeds) (?:the )?(?:limit|capacity) of (?P<limit>\d+|block_manager)",
             nature=Nature.EFFECT,
