@@ -836,7 +836,7 @@ LITERALS: dict[str, tuple[str, ...]] = {
     'offloaded (?P<on_gpu>\\d+)/(?P<layers>\\d+) layers to GPU': (' layers to GPU',),
     'server is listening on https?://': ('server is listening on http',),
     '<<input too long: skipped (?P<skipped>\\d+) tokens>>': ('<<input too long: skipped ',),
-    'stop processing: n_(?:tokens|past) = (?P<limit>\\d+), truncated = 1': ('stop processing: n_past = ', 'stop processing: n_tokens = '),
+    'stop processing: n_(?:tokens|past) = (?P<limit>[\\d,]+), truncated = 1': ('stop processing: n_past = ', 'stop processing: n_tokens = '),
     '(?P<reason>cudaMalloc failed: out of memory|llama-server reported out-of-memory during startup|failed to allocate (?:\\w+ )?buffer for (?P<what>kv cache|the KV cache))': ('cudaMalloc failed: out of memory', 'failed to allocate ', 'llama-server reported out-of-memory during startup'),
     'ggml_backend_cpu\\w*_alloc_buffer: failed to allocate buffer of size (?P<requested>\\d+)': ('_alloc_buffer: failed to allocate buffer of size ',),
     'ggml_aligned_malloc: insufficient memory \\(attempted to allocate +(?P<requested>[\\d.]+ MB)\\)': ('ggml_aligned_malloc: insufficient memory (attempted to allocate ',),

@@ -27,6 +27,7 @@ GENAI = """                     NVIDIA GenAI-Perf | LLM Metrics
 ┃  Statistic ┃  avg ┃ min ┃ max ┃ p99 ┃ p90 ┃ p75 ┃
 ┡━━━━━━━━━━━━╇━━━━━━╇━━━━━╇━━━━━╇━━━━━╇━━━━━╇━━━━━┩
 │ Time To First Token (ms) │ 1,442.20 │ 102.30 │ 6,812.10 │ 6,637.90 │ 3,102.00 │ 1,812.00 │
+│ Output sequence length │ 595.60 │ 539.00 │ 638.00 │ 636.80 │ 626.00 │ 608.00 │
 │ Inter Token Latency (ms) │ 20.00 │ 10.00 │ 90.00 │ 80.00 │ 40.00 │ 30.00 │
 │ Output Token Throughput Per User │ 49.10 │ 1.00 │ 90.00 │ 80.00 │ 40.00 │ 30.00 │
 │ (tokens/sec/user) │ │ │ │ │ │ │
@@ -92,7 +93,13 @@ def test_a_table_cut_before_its_figures_gives_nothing(lines):
 def test_the_table_of_genai_perf_is_read():
     (event,) = blocks(genai_perf.PARSERS[0], GENAI)
     expect(
-        event, ttft_mean=1.4422, ttft_p99=6.6379, ttft_max=6.8121, tpot_mean=0.02, throughput=0.41
+        event,
+        ttft_mean=1.4422,
+        ttft_p99=6.6379,
+        ttft_max=6.8121,
+        tpot_mean=0.02,
+        throughput=0.41,
+        output_mean=595.6,
     )
 
 

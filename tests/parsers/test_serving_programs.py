@@ -60,6 +60,7 @@ def blocks(parser, text):
     [
         ('level=WARN source=runner.go:128 msg="truncating input prompt" limit=4096 prompt=9120 keep=5 new=4096', "inference.prompt_truncated", {"limit": 4096, "prompt": 9120}),
         ("slot      release: id  0 | task 12 | stop processing: n_past = 8191, truncated = 1", "inference.prompt_truncated", {"limit": 8191}),
+        ("slot      release: id  0 | task 12 | stop processing: n_tokens = 8,191, truncated = 1", "inference.prompt_truncated", {"limit": 8191}),
         ('msg="llama runner started in 42.18 seconds"', "inference.model_load", {"seconds": 42.18}),
         ("load_tensors: offloaded 29/33 layers to GPU", "inference.layers", {"on_gpu": 29, "layers": 33}),
         ("RuntimeError: Not enough memory to handle 4096 prefill tokens. You need to decrease `--max-batch-prefill-tokens`", "inference.length_over_kv", {"wanted": 4096}),
@@ -95,6 +96,16 @@ def test_the_times_of_a_request_are_read(parser, text, fields):
 def test_two_requests_in_a_row_are_two():
     assert len(blocks(llama_cpp.TIMES, LLAMA * 2)) == 2
     assert len(blocks(ollama.TIMES, (OLLAMA_API + "\n") * 2)) == 2
+
+
+def test_mixed_slots_are_told_apart():
+    line = "0.40.000.000 I slot print_timing: id  {0} | task {1} | {2} time = 500.00 ms / 100 tokens ( 5.00 ms per token, 200.00 tokens per second)\n"
+    text = (
+        line.format(0, 7, "prompt eval")
+        + line.format(1, 9, "prompt eval")
+        + line.format(0, 7, "eval")
+    )
+    assert len(blocks(llama_cpp.TIMES, text)) == 2
 
 
 def test_iterations_are_compared_with_the_device():

@@ -10,7 +10,7 @@ VLLM = (
 )
 SGLANG = "Receive: obj=GenerateReqInput(rid='7f', text='my secret plan', sampling_params={'temperature': 0.6, 'max_new_tokens': 128, 'stop': []}, return_logprob=False)"
 FINISH = "Finish: obj=GenerateReqInput(rid='7f', text='my secret plan', sampling_params={'temperature': 0.6}), out={'text': 'the secret', 'meta_info': {'id': '7f', 'finish_reason': {'type': 'length', 'length': 128}, 'prompt_tokens': 812, 'completion_tokens': 128, 'cached_tokens': 512, 'e2e_latency': 1.92}}"
-ANSWER = '{"id": "cmpl-7", "metrics": {"time_to_first_token_ms": 41.0, "queue_time_ms": 2310.5, "mean_itl_ms": 21.3}}'
+ANSWER = '{"id": "cmpl-7", "metrics": {"time_to_first_token_ms": 41.0, "generation_time_ms": 800.0, "queue_time_ms": 2310.5, "mean_itl_ms": 21.3}}'
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ ANSWER = '{"id": "cmpl-7", "metrics": {"time_to_first_token_ms": 41.0, "queue_ti
         ("Using default chat sampling params from model generation config: {'temperature': 1.0}", "inference.sampling_defaults", {"temperature": 1.0}),
         (SGLANG, "inference.request", {"temperature": 0.6, "max_tokens": 128, "stops": False}),
         (FINISH, "inference.timing", {"engine": "sglang", "total": 1.92, "cached_tokens": 512, "output_tokens": 128, "finish_reason": "length", "queue": None}),
-        (ANSWER, "inference.timing", {"engine": "vllm", "queue": 2.3105, "prefill": 0.041, "ttft": pytest.approx(2.3515), "itl": pytest.approx(0.0213)}),
+        (ANSWER, "inference.timing", {"engine": "vllm", "queue": 2.3105, "prefill": 0.041, "decode": 0.8, "total": pytest.approx(3.1515), "ttft": pytest.approx(2.3515), "itl": pytest.approx(0.0213)}),
     ],
 )  # fmt: skip
 def test_logged_requests_are_read(text, name, fields):

@@ -67,6 +67,7 @@ def test_servers_are_told_apart():
         ('sglang:num_queue_reqs{model_name="a"} 5.0\nsglang:token_usage 0.98\nsglang:queue_time_seconds_sum 30\nsglang:queue_time_seconds_count 10\n', {"engine": "sglang", "waiting": 5, "kv": 0.98, "queue_mean": 3}),
         ("tgi_queue_size 12\ntgi_batch_current_size 4\ntgi_request_queue_duration_sum 8.0\ntgi_request_queue_duration_count 4\n", {"engine": "tgi", "waiting": 12, "running": 4, "queue_mean": 2}),
         ('nv_inference_request_success{model="a",version="1"} 100\nnv_inference_queue_duration_us{model="a"} 50000000\nnv_inference_compute_infer_duration_us{model="a"} 20000000\nnv_inference_count 400\nnv_inference_exec_count 100\n', {"engine": "triton", "queue_mean": 0.5, "inference_mean": 0.2, "batch_mean": 4}),
+        ("trtllm_kv_cache_utilization 0.5\ntrtllm_request_queue_time_seconds_sum 30\ntrtllm_request_queue_time_seconds_count 10\n", {"engine": "tensorrt-llm", "kv": 0.5, "queue_mean": 3}),
         ("vllm_num_requests_running 3\r\nvllm:gpu_cache_usage_perc 0.5\r\n", {"running": 3, "kv": 0.5}),
         ("vllm:time_per_output_token_seconds_sum 2.0\nvllm:time_per_output_token_seconds_count 100.0\n", {"itl_mean": 0.02}),
         ("vllm:num_requests_running NaN\nvllm:num_requests_waiting 2.0 1767607200000\n", {"running": None, "waiting": 2}),

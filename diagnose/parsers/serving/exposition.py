@@ -21,17 +21,19 @@ Sample = tuple[str, dict[str, str], float]
 Moment = tuple[float, Clock]
 
 SEEN = LazyPattern(
-    rb"(?m)^[ \t]*(?:vllm[:_]|sglang[:_]|tgi_|nv_(?:inference|gpu|trt)_)\w+(?:\{[^\n]*\})?[ \t]+[-+\d.]"
+    rb"(?m)^[ \t]*(?:vllm[:_]|sglang[:_]|trtllm_|tgi_|nv_(?:inference|gpu|trt)_)\w+(?:\{[^\n]*\})?[ \t]+[-+\d.]"
 )
 """A sample of an engine."""
 
 _SAMPLE = LazyPattern(
-    r"^(?:(?P<engine>vllm[:_]|sglang[:_]|tgi_|nv_)(?P<name>\w+)|process_start_time_seconds)"
+    r"^(?:(?P<engine>vllm[:_]|sglang[:_]|trtllm_|tgi_|nv_)(?P<name>\w+)|process_start_time_seconds)"
     r"(?P<labels>\{.*\})?[ \t]+"
     r"(?P<value>[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|[Ii]nf|NaN))(?:[ \t]+(?P<stamp>\d{13}))?$"
 )
 _LABEL = LazyPattern(r"(\w+)=\"((?:[^\"\\]|\\.)*)\"")
-_PROGRAMS = {"vllm": "vllm", "sglang": "sglang", "tgi": "tgi", "nv": "triton"}
+_PROGRAMS = {
+    "vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt-llm", "tgi": "tgi", "nv": "triton",
+}  # fmt: skip
 _SERVERS = ("instance", "pod", "kubernetes_pod_name")
 """Labels that name a server, the most direct first."""
 

@@ -34,7 +34,7 @@ from diagnose.parsers.serving.genai_statistics import of_genai_perf
 _TITLE = "GenAI-Perf | "
 _BARS = LazyPattern(r"[│┃|]")
 _BORDER = LazyPattern(r"[┏┡└╇━─+-]")
-_LABEL = LazyPattern(r"^([A-Za-z][A-Za-z -]+?)\s*\(([^)]*)\)$")
+_LABEL = LazyPattern(r"^([A-Za-z][A-Za-z -]+?)\s*(?:\(([^)]*)\))?$")
 _NUMBER = LazyPattern(r"^[\d,]+(?:\.\d+)?$")
 
 

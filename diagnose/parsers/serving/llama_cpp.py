@@ -8,8 +8,8 @@ Printed by ``llama-server`` and ``llama-cli`` (and by Ollama, which runs it)::
           total time =   11731.37 ms /  1112 tokens
     slot      release: id  0 | task 12 | stop processing: n_tokens = 8191, truncated = 1
 
-Before 2024 each line began with ``llama_print_timings:`` and answers were counted in ``runs``. Tokens of
-the prompt that were cached are not in it.
+Before 2024 each line began with ``llama_print_timings:`` and answers were counted in ``runs``; since 2026
+slot and task stand in front of each line. Tokens of the prompt that were cached are not in it.
 
 ``inference.timing``
     The block, see ``timings``.
@@ -32,13 +32,22 @@ from collections.abc import Iterator, Mapping
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import BlockParser, Convert, LineParser, Pattern
-from diagnose.parsers.convert import size
+from diagnose.parsers.convert import grouped, size
 from diagnose.parsers.serving.timings import timing_event
 
 _ROW = LazyPattern(
     r"\b(?P<kind>load|prompt eval|eval|total) time\s*=\s*(?P<ms>[\d.]+) ms"
     r"(?:\s*/\s*(?P<count>\d+) (?:tokens|runs))?"
 )
+
+_TASK = LazyPattern(r"\btask (\d+) \|")
+
+
+def _is_over(lines: list[Line], following: Line) -> bool:
+    """Return whether a block is whole; the lines of two slots may mix."""
+    own, other = _TASK.search(lines[0].text), _TASK.search(following.text)
+    is_other = own is not None and other is not None and own[1] != other[1]
+    return "total time" in lines[-1].text or " time " not in following.text or is_other
 
 
 def _read_times(lines: list[Line]) -> Iterator[Event]:
@@ -72,7 +81,7 @@ TIMES = BlockParser(
     title="llama.cpp's times of a request",
     opens=("load time = ", "prompt eval time"),
     starts=lambda line: (found := _ROW.search(line.text)) is not None and found["kind"] != "total",
-    ends=lambda lines, following: "total time" in lines[-1].text or " time " not in following.text,
+    ends=_is_over,
     read=_read_times,
     emits=("inference.timing",),
     sample=(
@@ -126,11 +135,11 @@ MESSAGES = LineParser(
         ),
         _message(
             "inference.prompt_truncated",
-            r"stop processing: n_(?:tokens|past) = (?P<limit>\d+), truncated = 1",
+            r"stop processing: n_(?:tokens|past) = (?P<limit>[\d,]+), truncated = 1",
             Nature.ERROR,
             "slot      release: id  0 | task 12 | stop processing: n_tokens = 8191, truncated = 1",
             "llama.cpp 2024 to 2026, tools/server/server.cpp",
-            {"limit": int},
+            {"limit": grouped},
         ),
         _message(
             "inference.oom",

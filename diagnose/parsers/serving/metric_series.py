@@ -1,6 +1,6 @@
 """The series of serving engines' ``/metrics`` under one name each.
 
-Not a parser: ``scrapes`` uses it. Names stand without ``vllm:``, ``sglang:``, ``tgi_`` and ``nv_``, and
+Not a parser: ``scrapes`` uses it. Names stand without ``vllm:``, ``sglang:``, ``trtllm_``, ``tgi_`` and ``nv_``, and
 counters without ``_total``; of several the first that is exported counts, since old and new names may
 both be there with the same data.
 """
@@ -17,8 +17,10 @@ GAUGES: dict[str, tuple[str, ...]] = {
         "num_requests_waiting", "num_queue_reqs", "queue_size", "inference_pending_request_count",
     ),
     "swapped": ("num_requests_swapped",),
-    "kv": ("kv_cache_usage_perc", "gpu_cache_usage_perc", "token_usage"),
-    "hit_rate": ("gpu_prefix_cache_hit_rate", "cache_hit_rate"),
+    "kv": (
+        "kv_cache_usage_perc", "gpu_cache_usage_perc", "token_usage", "kv_cache_utilization",
+    ),
+    "hit_rate": ("gpu_prefix_cache_hit_rate", "cache_hit_rate", "kv_cache_hit_rate"),
     "accept_length": ("spec_accept_length",),
     "output_tps": ("gen_throughput",),
     "gpu_use": ("gpu_utilization",),

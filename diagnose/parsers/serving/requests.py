@@ -69,12 +69,15 @@ def _of_answer(text: str, engine: str) -> dict[str, Value]:
 
 
 def _per_request(values: Mapping[str, float]) -> dict[str, Value]:
-    queue, prefill, itl = (
+    queue, prefill, decode, itl = (
         values[name] / 1e3 if name in values else None
-        for name in ("queue_time_ms", "time_to_first_token_ms", "mean_itl_ms")
+        for name in ("queue_time_ms", "time_to_first_token_ms", "generation_time_ms", "mean_itl_ms")
     )
-    ttft = None if queue is None or prefill is None else queue + prefill
-    return {"queue": queue, "prefill": prefill, "itl": itl, "ttft": ttft}
+    known: dict[str, Value] = {"queue": queue, "prefill": prefill, "decode": decode, "itl": itl}
+    if queue is not None and prefill is not None:
+        known["ttft"] = queue + prefill
+        known["total"] = None if decode is None else queue + prefill + decode
+    return known
 
 
 def _pattern(event: str, regex: str, source: str, sample: str, **constants: Value) -> Pattern:

@@ -83,7 +83,7 @@ def _number(text: str) -> float | None:
 PARSERS = (
     FileParser(
         name="serving-scrapes",
-        title="scrapes of /metrics of vLLM, SGLang, TGI and Triton",
+        title="scrapes of /metrics of vLLM, SGLang, TensorRT-LLM, TGI and Triton",
         accepts=accepts,
         read=read,
         emits=("inference.metrics", "inference.cache_config"),
