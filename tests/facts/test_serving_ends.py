@@ -33,8 +33,25 @@ def test_the_first_error_is_told_from_those_who_notice():
 
 
 def test_the_error_may_stand_in_another_file():
-    (event,) = derived(f"==> api.log <==\n{FRONTEND}==> worker.log <==\n{WORKER}")
-    assert event.file == "worker.log"
+    (event,) = derived(
+        f"==> api.log <==\n{FRONTEND}==> core.log <==\n{CORE}==> worker.log <==\n{WORKER}"
+    )
+    assert (event.file, event.fields["notices"]) == ("worker.log", 2)
+
+
+def test_an_error_that_tokens_followed_is_not_the_one():
+    refused = (
+        "(APIServer pid=1) ERROR 01-05 09:40:00 [serving_chat.py:200] ValueError: invalid request\n"
+    )
+    served = (
+        "(APIServer pid=1) INFO 01-05 09:59:50 [loggers.py:259] Engine 000: Avg prompt throughput: "
+        "2399.8 tokens/s, Avg generation throughput: 1810.1 tokens/s, Running: 40 reqs, Waiting: 0 "
+        "reqs, GPU KV cache usage: 59.3%, Prefix cache hit rate: 10.0%\n"
+    )
+    (event,) = derived(refused + served + WORKER + FRONTEND)
+    assert event.fields["error"] == "IndexError"
+    (event,) = derived(refused + served + FRONTEND)
+    assert event.fields["first"] is None
 
 
 def test_a_worker_of_a_replica_has_the_rank_that_was_said():

@@ -9,7 +9,7 @@ VLLM = (
     "max_tokens=4096, prompt_logprobs=None, guided_decoding=None), prompt_token_ids: [17, 4711]"
 )
 SGLANG = "Receive: obj=GenerateReqInput(rid='7f', text='my secret plan', sampling_params={'temperature': 0.6, 'max_new_tokens': 128, 'stop': []}, return_logprob=False)"
-FINISH = "Finish: obj=GenerateReqInput(rid='7f', text='my secret plan', sampling_params={'temperature': 0.6}), out={'text': 'the secret', 'meta_info': {'id': '7f', 'finish_reason': {'type': 'length', 'length': 128}, 'prompt_tokens': 812, 'completion_tokens': 128, 'cached_tokens': 512, 'e2e_latency': 1.92}}"
+FINISH = "Finish: obj=GenerateReqInput(rid='7f', text='my secret plan', sampling_params={'temperature': 0.6}), out={'text': 'the secret', 'meta_info': {'id': '7f', 'finish_reason': {'type': 'length', 'length': 128}, 'prompt_tokens': 812, 'completion_tokens': 128, 'cached_tokens': 512, 'e2e_latency': 1.92, 'output_token_logprobs': [[-0.1, 17, 'secret']]}}"
 ANSWER = '{"id": "cmpl-7", "metrics": {"time_to_first_token_ms": 41.0, "generation_time_ms": 800.0, "queue_time_ms": 2310.5, "mean_itl_ms": 21.3}}'
 
 

@@ -34,6 +34,9 @@ LONGEST = 3600.0
 OPENS = "Traceback (most recent call last)"
 """With which a report may begin the traceback of its own error: SGLang's schedulers do."""
 
+OVERCOME = 30.0
+"""Seconds after an error in which statistics may still tell of the tokens before it."""
+
 LOGGED = "log.error"
 """A line at error level of which nothing else is known: no error by itself."""
 
@@ -49,11 +52,18 @@ def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
     for event in events:
         by_file[event.file].append(event)
     placements = [one for one in events if one.name == "inference.placement"]
+    work = [one for one in events if one.name in GOES_ON]
     errors = [one for one in events if one.nature is Nature.ERROR and one.name != LOGGED]
+    ends: dict[tuple[str, int], Event] = {}
     for own in by_file.values():
         for notices in _incidents(own):
-            yield _end(notices, errors, placements, clocks)
+            open_errors = [one for one in errors if not _is_overcome(one, notices[0], work, clocks)]
+            end = _end(notices, open_errors, placements, clocks)
+            known = ends.setdefault((end.file, end.line), end)
+            if known is not end:  # processes that log apart report the same end
+                known.fields["notices"] = int(known.number("notices") or 0) + len(notices)
         yield from _waits(own)
+    yield from ends.values()
 
 
 def _incidents(own: Sequence[Event]) -> Iterator[list[Event]]:
@@ -67,6 +77,15 @@ def _incidents(own: Sequence[Event]) -> Iterator[list[Event]]:
             found = []
     if found:
         yield found
+
+
+def _is_overcome(error: Event, notice: Event, work: Sequence[Event], clocks: Clocks) -> bool:
+    """Return whether tokens were generated well after an error and before the report of an end."""
+    for one in work:
+        since, until = clocks.apart(error, one), clocks.apart(one, notice)
+        if since is not None and until is not None and since[0] >= OVERCOME and until[0] >= 0:
+            return True
+    return False
 
 
 def _end(

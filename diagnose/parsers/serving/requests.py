@@ -31,6 +31,7 @@ from diagnose.parsers.serving.timings import timing
 
 _NUMBER = LazyPattern(r"['\"]?\b(\w+)['\"]?: ?(-?\d+(?:\.\d+)?(?:e-?\d+)?)\b")
 _FINISH = LazyPattern(r"['\"]finish_reason['\"]: \{?(?:['\"]type['\"]: )?['\"](\w+)")
+_TOKENS = LazyPattern(r"prompt_token_ids|\w+_logprobs'?:")
 _PARAMETERS_END = 400
 """Characters of the parameters that an event shows."""
 
@@ -41,10 +42,10 @@ def complete(event: Event, line: Line) -> Event | None:
         return None  # its parameters were told as it came
     captured = str(event.fields["params"])
     start = line.text.rfind(captured)
-    shown = captured[:_PARAMETERS_END]
+    # Tokens of the prompt and of the answer may follow.
+    shown = _TOKENS.split(captured[:_PARAMETERS_END])[0]
     if event.name in ("inference.request", "inference.sampling_defaults"):
         event.fields = parameters(captured)
-        shown = shown.partition("prompt_token_ids")[0]
     else:
         event.fields = _of_answer(captured, str(event.fields["engine"]))
     event.text = line.text[max(0, line.text.rfind(" ", 0, start - 1)) : start].strip() + shown
