@@ -53,12 +53,12 @@ def read(document: Document) -> Iterator[Event]:
     text = document.text()
     try:
         objects = [(next(document.lines()), json.loads(text))]
-    except ValueError:
+    except (ValueError, RecursionError):
         objects = []
         for line in document.lines():
             try:
                 objects.append((line, json.loads(line.text)))
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
         if not objects:
             raise Note("the JSON of a benchmark is cut off") from None

@@ -21,6 +21,7 @@ seconds, rates per second:
     Of speculative decoding.
 """
 
+import math
 from collections.abc import Mapping
 
 from diagnose.model.event import Event, Line, Nature, Value
@@ -64,4 +65,4 @@ def bench(
 def number(value: object) -> float | None:
     """Return a finite number of JSON, None for anything else."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and abs(value) != float("inf") else None  # type: ignore[arg-type]
+    return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ SEEN = LazyPattern(
 _SAMPLE = LazyPattern(
     r"^(?:(?P<engine>vllm[:_]|sglang[:_]|trtllm_|tgi_|nv_)(?P<name>\w+)|process_start_time_seconds)"
     r"(?P<labels>\{.*\})?[ \t]+"
-    r"(?P<value>[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|[Ii]nf|NaN))(?:[ \t]+(?P<stamp>\d{13}))?$"
+    r"(?P<value>[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|[Ii]nf|NaN))(?:[ \t]+(?P<stamp>\d{13}))?$"
 )
 _LABEL = LazyPattern(r"(\w+)=\"((?:[^\"\\]|\\.)*)\"")
 _PROGRAMS = {

@@ -35,7 +35,7 @@ _TITLE = "GenAI-Perf | "
 _BARS = LazyPattern(r"[│┃|]")
 _BORDER = LazyPattern(r"[┏┡└╇━─+-]")
 _LABEL = LazyPattern(r"^([A-Za-z][A-Za-z -]+?)\s*(?:\(([^)]*)\))?$")
-_NUMBER = LazyPattern(r"^[\d,]+(?:\.\d+)?$")
+_NUMBER = LazyPattern(r"^\d[\d,]*(?:\.\d+)?$")
 
 
 def _statistics(rows: Sequence[tuple[str, Sequence[str]]]) -> dict[str, dict[str, object]]:

@@ -36,7 +36,7 @@ from diagnose.parsers.convert import grouped, size
 from diagnose.parsers.serving.timings import timing_event
 
 _ROW = LazyPattern(
-    r"\b(?P<kind>load|prompt eval|eval|total) time\s*=\s*(?P<ms>[\d.]+) ms"
+    r"\b(?P<kind>load|prompt eval|eval|total) time\s*=\s*(?P<ms>\d+(?:\.\d+)?) ms"
     r"(?:\s*/\s*(?P<count>\d+) (?:tokens|runs))?"
 )
 

@@ -90,7 +90,7 @@ def snapshot_of(samples: Iterable[Sample]) -> Snapshot:
         bare = _bare(name)
         if bare.endswith("_bucket"):
             bound = labels.get("le", "")
-            if bound.replace(".", "").isdecimal() or bound == "+Inf":
+            if bound.replace(".", "", 1).isdecimal() or bound == "+Inf":
                 buckets[bare.removesuffix("_bucket")][float(bound)] += value
             continue
         sums[bare].append(value)

@@ -77,7 +77,7 @@ def _cache(labels: dict[str, str]) -> dict[str, Value]:
 
 
 def _number(text: str) -> float | None:
-    return float(text) if text.replace(".", "", 1).isdecimal() else None
+    return float(text) if len(text) < 20 and text.replace(".", "", 1).isdecimal() else None
 
 
 PARSERS = (

@@ -26,10 +26,10 @@ from diagnose.parsers.base import BlockText, BulkParser, make_event
 
 LINE = LazyPattern(
     rb"(?:SpecDecoding metrics|Speculative metrics): ([^\r\n]{10,600})"
-    rb"|draft acceptance rate = ([\d.]+) \( *(\d+) accepted / *(\d+) generated"
+    rb"|draft acceptance rate = (\d+(?:\.\d+)?) \( *(\d+) accepted / *(\d+) generated"
 )
 RATES: tuple[str, ...] = ("accept_length", "accept_rate")
-PART = LazyPattern(rb"([A-Za-z][A-Za-z -]+): ([\d.]*\d)")
+PART = LazyPattern(rb"([A-Za-z][A-Za-z -]+): (\d+(?:\.\d+)?)")
 
 
 def read(block: BlockText) -> Iterator[Event | Measurement]:

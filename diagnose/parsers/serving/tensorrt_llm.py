@@ -32,7 +32,7 @@ from diagnose.parsers.convert import size
 from diagnose.parsers.serving.samples import Sample, episodes
 
 ITERATION = LazyPattern(rb"\biter = \d+, ([^\r\n]{20,900})")
-PART = LazyPattern(rb"['\"]?(\w+)['\"]?(?: = |: )([\d.]+)(ms)?")
+PART = LazyPattern(rb"['\"]?(\w+)['\"]?(?: = |: )(\d+(?:\.\d+)?)(ms)?")
 STATS = LazyPattern(rb"[^\r\n]*\"iterLatencyMS\"[^\r\n]*")
 
 _SOURCE = "TensorRT-LLM 0.7 to 1.2, cpp/tensorrt_llm"
@@ -45,7 +45,6 @@ def read_iterations(block: BlockText) -> Iterator[Event | Measurement]:
         parts = {
             name.decode(): float(value) * (1e-3 if unit else 1)
             for name, value, unit in PART.findall(found[1])
-            if value.count(b".") <= 1 and value != b"."
         }
         values = {
             metric: parts[name]
@@ -110,7 +109,7 @@ def _objects(text: str) -> list[dict[str, object]]:
     start = min((at for at in (text.find("["), text.find("{")) if at >= 0), default=0)
     try:
         found = json.loads(text[start:].rstrip().rstrip(","))
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, dict)]
 

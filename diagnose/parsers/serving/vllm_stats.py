@@ -28,8 +28,8 @@ STATS = LazyPattern(
     rb"Avg prompt throughput: (\d+(?:\.\d+)?) tokens/s, +"
     rb"Avg generation throughput: (\d+(?:\.\d+)?) tokens/s, +Running: (\d+) reqs([^\r\n]{0,600})"
 )
-PART = LazyPattern(rb"([A-Z][A-Za-z ]+): (\d+(?:\.\d+)?)(%?)")
-HIT_V0 = LazyPattern(rb"Prefix cache hit rate: GPU: ([\d.]+)%")
+PART = LazyPattern(rb"([A-Z][A-Za-z ]+): (\d{1,15}(?:\.\d+)?)(%?)")
+HIT_V0 = LazyPattern(rb"Prefix cache hit rate: GPU: (\d+(?:\.\d+)?)%")
 
 COUNTS = {
     b"Waiting": "waiting",
