@@ -63,10 +63,11 @@ def test_a_draft_model_has_weights_and_graphs_of_its_own_and_a_smaller_cache():
 
 
 def test_each_start_has_its_own():
-    again = V1.replace("17.36", "49.90").replace("188,640", "540,000").replace("10:0", "11:0")
+    again = V1.replace("17.36", "50.00").replace("188,640", "540,000").replace("10:0", "11:0")
     first, second = planned(V1 + again)
     assert (first.fields["kv_tokens"], second.fields["kv_tokens"]) == (188640, 540000)
     assert second.fields["least_worker"] is None
+    assert (first.rank, second.rank) == (1, None)
 
 
 def test_replicas_are_told_apart():

@@ -9,11 +9,12 @@ start.
     One for each start and data-parallel replica, at its first line. In bytes: ``total`` of the
     GPU, ``budget`` (the share of it that may be used, ``utilization``), ``weights``,
     ``activations``, ``non_torch``, ``graph``, ``kv_bytes``; of several workers those with the
-    smallest KV cache, which ``least_worker`` names if another one's (``kv_bytes_most``) is over 5
-    % larger. ``reserve`` is what stays beside the budget, or what SGLang says is left. In tokens:
-    ``kv_tokens``, ``max_model_len``, ``max_num_batched_tokens``. ``concurrency`` is how many
-    requests of full length fit. ``workers``, ``block_size``, ``blocks``, ``max_num_seqs``,
-    ``tp``, ``pp``, ``dtype``, ``kv_dtype`` and ``quantization`` as stated.
+    smallest KV cache, which ``least_worker`` and the rank name where another one's
+    (``kv_bytes_most``) is larger. ``reserve`` is what stays beside the budget, or what SGLang says
+    is left. In tokens: ``kv_tokens``, ``max_model_len``, ``max_num_batched_tokens``.
+    ``concurrency`` is how many requests of full length fit. ``workers``, ``block_size``,
+    ``blocks``, ``max_num_seqs``, ``tp``, ``pp``, ``dtype``, ``kv_dtype`` and ``quantization`` as
+    stated.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,9 +24,6 @@ from diagnose.facts.serving.processes import Process, process_of
 from diagnose.model.event import Event, Value
 
 EVENTS = ("inference.memory_plan",)
-
-SMALLER = 0.95
-"""Share of the largest KV cache under which the smallest stands out."""
 
 OF_A_WORKER = {
     "inference.memory_budget": (
@@ -179,29 +177,43 @@ def _take_size(start: _Start, event: Event) -> None:
 
 
 def _plan(start: _Start, dp: int) -> Iterator[Event]:
-    tags = [tag for tag, own in start.workers.items() if _number(own, "kv_bytes") is not None]
-    least = min(tags, key=lambda tag: _number(start.workers[tag], "kv_bytes") or 0, default=None)
+    sizes = {
+        name: size
+        for name, own in start.workers.items()
+        if (size := _number(own, "kv_bytes")) is not None
+    }
+    least = min(sizes, key=lambda name: sizes[name], default=None)
     figures: dict[str, Value] = {name: start.options.get(name) for name in OPTIONS}
-    for own in (*start.workers.values(), start.workers.get(least, {}) if tags else {}):
+    for own in start.workers.values():
         _merge(figures, own)
+    if sizes:
+        _merge(figures, start.workers[least])
     _merge(figures, start.stated)
     if all(_number(figures, name) is None for name in ("kv_bytes", "kv_tokens", "blocks")):
         return
-    most = max((_number(start.workers[tag], "kv_bytes") or 0 for tag in tags), default=None)
-    smallest = _number(figures, "kv_bytes")
+    most = max(sizes.values(), default=None)
+    differs = most is not None and sizes[least] < most
     figures |= {
         "engine": start.options.get("engine") or start.events[0].fields.get("value"),
         "dp": dp,
-        "workers": len(tags) or sum("weights" in own for own in start.workers.values()) or None,
+        "workers": len(sizes) or sum("weights" in own for own in start.workers.values()) or None,
         "kv_bytes_most": most,
-        "least_worker": least
-        if most is not None and smallest is not None and smallest < SMALLER * most
-        else None,
+        "least_worker": least if differs else None,
     }
     _complete(figures)
-    fields = {name: figures.get(name) for name in FIELDS}
-    first, last = start.events[0], start.events[-1]
-    yield replace(first, name=EVENTS[0], end_line=last.end_line, fields=fields, fact=None)
+    yield replace(
+        start.events[0],
+        name=EVENTS[0],
+        end_line=start.events[-1].end_line,
+        rank=_rank_of(least, start.events) if differs else None,
+        fields={name: figures.get(name) for name in FIELDS},
+        fact=None,
+    )
+
+
+def _rank_of(worker: str | None, events: Sequence[Event]) -> int | None:
+    own = (one for one in events if one.name in OPENING and _name(one, process_of(one)) == worker)
+    return next((one.rank for one in own), None)
 
 
 def _complete(figures: dict[str, Value]) -> None:
