@@ -61,6 +61,8 @@ ACTOR = re.compile(
     r"\((?:(?P<raylet>raylet)|(?:(?P<tag>[A-Za-z][^()=,]{0,80}?) )?(?:rank=(?P<rank>\d+) )?"
     r"pid=(?P<pid>\d+))(?:, ip=(?P<ip>[\w.:]+))?\)(?: |$)"
 )
+# vLLM's "Worker_TP2_EP2" and SGLang's "TP2"; beside a replica or stage it is no rank of the job
+TENSOR_RANK = re.compile(r"(?:Worker_)?TP(\d{1,4})(?:[_ ]EP\d{1,4})?")
 STREAM = re.compile(r"<(?:(stdout|stderr|stddiag)>: ?|\d{1,3}>(?=\[ *\d))")
 HARNESS = re.compile(r"[\w.-]+ \[(stdout|stderr)\](?: |$)")
 # stern's "trainer-0 pytorch text"; two plain words prove nothing, so the container is a usual one
@@ -91,6 +93,12 @@ LEVELED = re.compile(
 # vLLM "ERROR 01-05 10:00:00 [core.py:708]   File …"; V0 had no opening bracket
 VLLM = re.compile(rf"{LEVEL} +(?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) \[?[\w./<>-]+:\d+\] ?")
 PYTHON = re.compile(rf"{LEVEL}:[A-Za-z_][\w.]*:(?=\S)")
+
+# Go's "time=2026-01-05T10:00:00.000Z level=INFO", Rust's {"timestamp":"2026-…"}, and GIN's log
+STAMPED_FIELD = re.compile(
+    r"(?:time=\"?|\{\"timestamp\": ?\"|\[GIN\] )"
+    r"(?P<stamp>\d{4}[-/]\d\d[-/]\d\d(?:T| - )[\d:.]{8,18}(?:Z|[+-]\d\d:?\d\d)?)"
+)
 
 HOST_ROLES = frozenset({"node", "host", "machine", "server"})
 """Words that in ``[node3]:`` name a machine, where any other word is torchrun's role."""
@@ -157,7 +165,7 @@ def strip(raw: str, end: int, hints: Hints) -> int:
 def _bracket(raw: str, at: int, hints: Hints) -> int:
     second = raw[at + 1 : at + 2]
     if second.isalpha():
-        return _named(raw, at, hints)
+        return _field(raw, at, hints) if raw.startswith("[GIN] ", at) else _named(raw, at, hints)
     if raw[at + 5 : at + 6] == "-":
         return _stamp(raw, at, hints)
     if hints.nccl:
@@ -251,6 +259,7 @@ def _tagged(raw: str, at: int, hints: Hints) -> int:
     hints.at(stamp[0], stamp[1])
     if PARALLEL.fullmatch(found[1]):
         hints.stream = found[1].strip()
+        _take_tensor_rank(hints.stream, hints)
     return found.end()
 
 
@@ -342,10 +351,18 @@ def _actor(raw: str, at: int, hints: Hints) -> int:
     hints.stream = found["raylet"] or found["tag"] or hints.stream
     if found["rank"]:
         hints.rank = int(found["rank"])
+    elif found["tag"]:
+        _take_tensor_rank(found["tag"], hints)
     if found["pid"]:
         hints.pid = int(found["pid"])
     hints.host = found["ip"] or hints.host
     return found.end()
+
+
+def _take_tensor_rank(tag: str, hints: Hints) -> None:
+    found = TENSOR_RANK.fullmatch(tag)
+    if found is not None:
+        hints.rank = int(found[1])
 
 
 def _angle(raw: str, at: int, hints: Hints) -> int:
@@ -369,6 +386,16 @@ def _kernel(raw: str, at: int, hints: Hints) -> int:
     return found.end()
 
 
+def _field(raw: str, at: int, hints: Hints) -> int:
+    """Take the stamp of a record of named fields, which stays whole: its fields belong together."""
+    found = STAMPED_FIELD.match(raw, at)
+    stamp = find_stamp(found["stamp"].replace(" - ", " ").replace("/", "-")) if found else None
+    if stamp is not None:
+        hints.at(stamp[0], stamp[1])
+        return -1
+    return _word(raw, at, hints) if raw[at] == "t" else -1
+
+
 def _nothing(raw: str, at: int, hints: Hints) -> int:
     return -1
 
@@ -377,7 +404,7 @@ Handler = Callable[[str, int, Hints], int]
 HANDLERS: Mapping[str, Handler] = (
     dict.fromkeys("0123456789", _digit)
     | dict.fromkeys("ABCDEFGIJMNOSTVWX", _capital)
-    | dict.fromkeys("#$%&'\"*+,-./;=?@\\^_`{|}~!)]\t", _nothing)
-    | {"[": _bracket, "(": _actor, "<": _angle, ">": _quote, "k": _kernel}
+    | dict.fromkeys("#$%&'\"*+,-./;=?@\\^_`|}~!)]\t", _nothing)
+    | {"[": _bracket, "(": _actor, "<": _angle, ">": _quote, "k": _kernel, "t": _field, "{": _field}
 )
 """By the first character; any other begins a word."""

@@ -37,6 +37,16 @@ def size(text: str) -> int:
     return round(_quantity(text, SIZES))
 
 
+def gib(text: str) -> int:
+    """Return bytes from a number of GiB; ``GB`` of serving engines means the same."""
+    return size(f"{text} GiB")
+
+
+def grouped(text: str) -> int:
+    """Return a whole number from ``188,640``."""
+    return int(text.replace(",", ""))
+
+
 def seconds(text: str) -> float:
     """Return seconds from ``90s``, ``1.5 ms`` or ``30``.
 
@@ -44,6 +54,23 @@ def seconds(text: str) -> float:
         ValueError: The text is not a duration.
     """
     return _quantity(text, SECONDS)
+
+
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|μs|ms|s|m|h)")
+
+
+def duration(text: str) -> float:
+    """Return seconds from a duration as Go and Rust print it: ``1m2.5s``, ``350.2ms``, ``80.1µs``.
+
+    Raises:
+        ValueError: The text is none.
+    """
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError(f"not a duration: {text!r}")
+    return sum(
+        float(number) * SECONDS[unit.replace("µ", "u").replace("μ", "u")] for number, unit in parts
+    )
 
 
 def milliseconds(text: str) -> float:

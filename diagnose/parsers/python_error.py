@@ -8,12 +8,13 @@ MESSAGE_LIMIT = 500
 
 EFFECTS = frozenset(
     {
-        "ActorDiedError", "ActorUnavailableError", "BrokenPipeError", "BrokenProcessPool",
-        "ChildFailedError", "ConnectionAbortedError", "ConnectionResetError", "DistBackendError",
-        "DistNetworkError", "DistStoreError", "EngineDeadError", "HorovodInternalError",
-        "ProcessExitedException", "ProcessRaisedException", "RayActorError",
-        "RendezvousClosedError", "RendezvousConnectionError", "RendezvousGracefulExitError",
-        "RendezvousTimeoutError", "SignalException", "WorkerCrashedError",
+        "ActorDiedError", "ActorUnavailableError", "AsyncEngineDeadError", "BrokenPipeError",
+        "BrokenProcessPool", "ChildFailedError", "ConnectionAbortedError", "ConnectionResetError",
+        "DistBackendError", "DistNetworkError", "DistStoreError", "EngineDeadError",
+        "HorovodInternalError", "MQEngineDeadError", "ProcessExitedException",
+        "ProcessRaisedException", "RayActorError", "RendezvousClosedError",
+        "RendezvousConnectionError", "RendezvousGracefulExitError", "RendezvousTimeoutError",
+        "SignalException", "WorkerCrashedError",
     }
 )  # fmt: skip
 """Classes that report the end of another process or of the connection to it."""
@@ -23,6 +24,8 @@ TEARDOWNS = frozenset({"KeyboardInterrupt", "SystemExit", "CancelledError"})
 _EFFECT_MESSAGES = LazyPattern(
     r"NCCL communicator (?:was aborted|encountered error)|[Cc]onnection (?:closed|reset) by (?:remote )?peer|Broken pipe"
     r"|ncclRemoteError|(?:Watchdog c|C)aught collective|Monitored Barrier encountered|cannot schedule new futures"
+    r"|Worker failed with error|Background loop has errored already|Engine process failed to start"
+    r"|Worker \w+ pid \d+ died, exit code"
     r"|Engine core initialization failed|RPC call to \w+ timed out|can only test a child process"
 )
 _LAUNCHERS = LazyPattern(r"torchrun|torch\.distributed|deepspeed|accelerate|python|srun|mpirun")

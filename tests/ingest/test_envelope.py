@@ -82,8 +82,10 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("(raylet, ip=10.1.2.3) text", "text", {"host": "10.1.2.3", "stream": "raylet"}),
     (
         "(Worker_TP3 pid=812) ERROR 01-05 10:00:00 [core.py:708]   File", "  File",
-        {"pid": 812, "stream": "Worker_TP3", "clock": Clock.YEARLESS},
+        {"rank": 3, "pid": 812, "stream": "Worker_TP3", "clock": Clock.YEARLESS},
     ),
+    ("(Worker_DP1_TP3 pid=812) x", "x", {"pid": 812, "stream": "Worker_DP1_TP3"}),
+    ("[2026-01-05 10:00:00 TP3] Decode", "Decode", {"rank": 3, "stream": "TP3", "clock": Clock.LOCAL}),
     ("(VllmWorker rank=3 pid=812) INFO x", "INFO x", {"rank": 3, "pid": 812, "stream": "VllmWorker"}),
     ("INFO 01-05 10:00:05 metrics.py:465] text", "text", {"clock": Clock.YEARLESS}),
     ("[2026-01-05 10:00:00 DP0 TP3] Decode", "Decode", {"stream": "DP0 TP3", "clock": Clock.LOCAL}),
@@ -131,6 +133,20 @@ def test_takes_a_prefix_off(raw: str, text: str, expected: dict[str, Any]) -> No
         said.pop("stream", None)
     assert (line.text, said) == (text, expected)
     assert (line.file, line.number, line.raw) == ("a.log", 7, raw)
+
+
+@pytest.mark.parametrize(
+    "raw, clock",
+    [
+        ("time=2026-01-05T10:00:00.000Z level=INFO msg=x", Clock.UTC),
+        ('{"timestamp":"2026-01-05T10:00:00.123456Z","level":"INFO"}', Clock.UTC),
+        ("[GIN] 2026/01/05 - 10:00:00 | 200 |  1.2s | 10.0.0.7 | POST", Clock.LOCAL),
+        ("time=12 level=x", Clock.NONE),
+    ],
+)
+def test_a_record_of_fields_stays_whole_and_has_its_time(raw: str, clock: Clock) -> None:
+    line = peel(raw, "a.log", 7, NOBODY)
+    assert (line.text, line.clock) == (raw, clock)
 
 
 @pytest.mark.parametrize(
