@@ -44,7 +44,7 @@ def link(near, far, gbps, host=None, nic="mlx5_0", **fields):
 
 
 def found(name, *events):
-    return [one for one in derive(events) if one.name == name]
+    return [one for one in derive(events, None) if one.name == name]
 
 
 @pytest.mark.parametrize(
