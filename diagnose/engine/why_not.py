@@ -25,6 +25,7 @@ from diagnose.engine.schema import (
 from diagnose.engine.schema import Sequence as Ordered
 from diagnose.facts.case import Case
 from diagnose.facts.series import evaluate
+from diagnose.model.event import Event
 
 VALUES = 3
 """Different values of a field that are told."""
@@ -103,8 +104,12 @@ def _held(condition: Condition, selector: Selector) -> Iterator[Held]:
         else:
             found, record = _alone(asked, selector)
         event = witness(record) if record is not None else None
-        place = f"{event.file}:{event.line}" if event is not None else None
+        place = _place(event) if event is not None else None
         yield Held(clause.depth, clause.text, holds, found, place)
+
+
+def _place(event: Event) -> str:
+    return f"{event.file}:{event.line}" if event.line else event.file
 
 
 def _together(condition: All | AnyOf | Ordered, selector: Selector, holds: bool) -> str:

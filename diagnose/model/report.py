@@ -63,7 +63,7 @@ class Culprit:
 
 @dataclass(slots=True, kw_only=True)
 class Evidence:
-    """One place in the logs that a finding rests on."""
+    """One place in the logs that a finding rests on; line 0 is a file or folder as a whole."""
 
     file: str
     line: int
@@ -72,6 +72,11 @@ class Evidence:
     rank: int | None
     host: str | None
     text: str
+
+    @property
+    def place(self) -> str:
+        """As people read it: ``file:line``."""
+        return f"{self.file}:{self.line}" if self.line else self.file
 
 
 @dataclass(slots=True, kw_only=True)

@@ -160,7 +160,7 @@ def _proof(finding: Finding, lang: Language, verbose: bool) -> Iterator[Block]:
     yield Heading(phrase(lang, "proof"))
     shown = finding.evidence if verbose else finding.evidence[:PROOFS]
     for place in shown:
-        yield Proof(f"{place.file}:{place.line}", place.text, whole=verbose)
+        yield Proof(place.place, place.text, whole=verbose)
     if len(shown) < len(finding.evidence):
         yield Note(phrase(lang, "more", count=len(finding.evidence) - len(shown)))
 

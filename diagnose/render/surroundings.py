@@ -148,7 +148,7 @@ def _others(report: ReportData, answers: Sequence[Finding], lang: Language) -> l
         if finding.suppressed is not None:
             title = phrase(lang, "suppressed", title=title, terms=_terms(finding.suppressed, lang))
         place = (
-            f" ({finding.evidence[0].file}:{finding.evidence[0].line})" if finding.evidence else ""
+            f" ({finding.evidence[0].place})" if finding.evidence else ""
         )
         level = phrase(lang, "label", name=phrase(lang, finding.level))
         lines.append(f"{level}{title}{place}")

@@ -258,3 +258,10 @@ def test_an_owner_of_a_rule_pack_keeps_its_name(one_root):
 def test_sentences_of_a_report_in_chinese(sentence, words):
     assert translated("zh", sentence) == words
     assert translated("en", sentence) == sentence
+
+
+def test_a_folder_as_a_whole_has_no_line(one_root):
+    one_root.findings[0].evidence[0].line = 0
+    drawn = text.render(one_root)
+    assert "rank17.log " in drawn
+    assert "rank17.log:0" not in drawn
