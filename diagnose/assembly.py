@@ -96,7 +96,7 @@ def assemble(
         timeline=_timeline(judged, case),
         unknown_errors=unknown,
         inputs=Inputs(
-            files=len(reading.sources),
+            files=len(reading.sources) + reading.looked_at,
             bytes=sum(source.bytes for source in reading.sources),
             lines=sum(source.lines for source in reading.sources),
             skipped=reading.skipped,

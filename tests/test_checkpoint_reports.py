@@ -75,3 +75,9 @@ def test_an_unsafe_pickle_is_shown_and_no_root(folder, monkeypatch):
 def test_a_paste_may_hold_a_checkpoint(folder):
     paste = '==> latest <==\nglobal_step9\n==> m.index.json <==\n{"weight_map": 1}\n'
     assert api.run_text(paste).findings[0].id == "checkpoint-file-damaged"
+
+
+def test_files_that_are_only_looked_at_are_counted(folder):
+    report = api.run([folder / "dcp"])
+    assert report.inputs.files == len([one for one in (folder / "dcp").rglob("*") if one.is_file()])
+    assert report.inputs.lines == 0

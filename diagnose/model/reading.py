@@ -45,6 +45,7 @@ class Reading:
 
     Args:
         sources: In the order of discovery, which is the order of names.
+        looked_at: More files, of which names, sizes and headers alone were read (checkpoints).
         events: In the order of sources, then of lines.
         points: One entry a metric and writer.
         skipped: ``{"file", "reason"}`` of what could not be read.
@@ -53,6 +54,7 @@ class Reading:
     """
 
     sources: list[SourceSummary] = field(default_factory=list)
+    looked_at: int = 0
     events: list[Event] = field(default_factory=list)
     points: list[Points] = field(default_factory=list)
     skipped: list[dict[str, str]] = field(default_factory=list)

@@ -35,6 +35,12 @@ def read_paths(
     reading.skipped[:0] = found.skipped
     folders = [*found.folders, *([Folder("", entries)] if entries else [])]
     _read_folders(folders, reading)
+    read = {source.path for source in found.sources}
+    reading.looked_at = sum(
+        entry.path is None or entry.path not in read
+        for folder in folders
+        for entry in folder.entries
+    )
     nothing = not any(source.bytes for source in reading.sources)
     return reading, nothing and not any(folder.entries for folder in folders)
 

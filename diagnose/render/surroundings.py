@@ -147,9 +147,7 @@ def _others(report: ReportData, answers: Sequence[Finding], lang: Language) -> l
         title = finding.title
         if finding.suppressed is not None:
             title = phrase(lang, "suppressed", title=title, terms=_terms(finding.suppressed, lang))
-        place = (
-            f" ({finding.evidence[0].place})" if finding.evidence else ""
-        )
+        place = f" ({finding.evidence[0].place})" if finding.evidence else ""
         level = phrase(lang, "label", name=phrase(lang, finding.level))
         lines.append(f"{level}{title}{place}")
     return lines
