@@ -30,7 +30,10 @@ from diagnose.model.event import Event, Nature, Value
 EVENTS = ("inference.first_tokens",)
 
 FEWEST = 5
-"""Requests of which a mean is taken."""
+"""Requests of an interval of which a mean is taken."""
+
+FEWEST_TIMINGS = 3
+"""Requests that are told one by one."""
 
 MEANS = {
     "ttft": "ttft_mean", "queue": "queue_mean", "prefill": "prefill_mean", "rest": "rest_mean",
@@ -75,7 +78,7 @@ def derive(intervals: Sequence[Event], events: Sequence[Event]) -> Iterator[Even
         if event.name == "inference.timing" and event.fields["engine"] not in measured:
             timings[event.fields["engine"], event.file].append(event)
     for own in timings.values():
-        if len(own) >= FEWEST:
+        if len(own) >= FEWEST_TIMINGS:
             yield _told(own[0], _of_requests(own), slots, end_line=own[-1].end_line)
 
 
