@@ -51,6 +51,18 @@ def test_servers_that_log_apart_are_compared():
     assert found["ratio"] < 0.5
 
 
+def test_a_front_end_does_not_stand_for_the_host_of_its_engines():
+    def of(hosts):
+        paces = [pace(str(n), 9.0 if n == 2 else 30.0, file=f"{n}.log") for n in range(4)]
+        for one, host in zip(paces, hosts, strict=True):
+            one.host = host
+        (found,) = replicas.derive(paces)
+        return found.host
+
+    assert of(["node-09"] * 4) is None
+    assert of(["node-01", "node-02", "node-03", "node-04"]) == "node-03"
+
+
 def test_few_samples_are_no_pace():
     assert slowest(*(pace(str(n), 9.0 if n else 30.0, samples=2) for n in range(4))) == []
 

@@ -4,7 +4,7 @@
     The slowest engine of three or more, at its first statistics line: ``per_request`` is how many
     tokens a second each of its requests gets on the median, ``peers`` the same of the others at
     about as many running requests, ``ratio`` the first over the second, ``engines`` how many were
-    compared and ``running`` how many requests it had.
+    compared and ``running`` how many requests it had. It has a host where those of its peers differ.
 
 Engines are those of one file, or one of each file where every file has one.
 """
@@ -64,7 +64,9 @@ def _slowest(paces: Sequence[Event]) -> Iterator[Event]:
         "peers": usual,
         "ratio": round(_speed(slowest) / usual, 4) if usual else None,
     }
-    yield replace(slowest, name=EVENTS[0], nature=Nature.MEASUREMENT, fields=fields)
+    # One front end prints the statistics of all of its engines, wherever they run.
+    host = slowest.host if any(one.host != slowest.host for one in peers) else None
+    yield replace(slowest, name=EVENTS[0], nature=Nature.MEASUREMENT, host=host, fields=fields)
 
 
 def _speed(pace: Event) -> float:
