@@ -98,10 +98,10 @@ def _of_intervals(
 
 
 def _of_scrapes(scrapes: Sequence[Event]) -> tuple[Event, dict[str, Value]] | None:
-    last = scrapes[-1]
-    if (last.number("requests") or 0) < FEWEST and last.number("ttft_mean") is None:
-        return None
-    return last, {**_means(last.fields), "source": "scrape"}
+    for last in reversed(scrapes):
+        if (last.number("requests") or 0) >= FEWEST:
+            return last, {**_means(last.fields), "source": "scrape"}
+    return None
 
 
 def _lateness(interval: Event) -> float:

@@ -4,7 +4,7 @@
     The slowest engine of three or more, at its first statistics line: ``per_request`` is how many
     tokens a second each of its requests gets on the median, ``peers`` the same of the others at
     about as many running requests, ``ratio`` the first over the second, ``engines`` how many were
-    compared and ``running`` how many requests it had. It has a host where those of its peers differ.
+    compared and ``running`` how many requests it had. Its host is told where those of peers differ.
 
 Engines are those of one file, or one of each file where every file has one.
 """
