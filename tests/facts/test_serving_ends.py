@@ -72,6 +72,12 @@ RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:544] Connect
 """
 
 
+def test_a_report_may_head_the_traceback_of_its_own_error():
+    failed = CORE.replace("RuntimeError: Worker failed with error", "AttributeError: no layers in")
+    (event,) = derived(failed + FRONTEND)
+    assert (event.fields["error"], event.fields["process"]) == ("AttributeError", "EngineCore_DP0")
+
+
 def test_a_report_may_begin_the_traceback_of_its_own_error():
     (event,) = derived(SGLANG)
     assert (event.line, event.rank, event.fields["notices"]) == (4, 3, 3)

@@ -3,10 +3,21 @@
 from collections.abc import Iterator, Sequence
 
 from diagnose.facts.clock import Clocks
-from diagnose.facts.serving import ends, intervals, plans
+from diagnose.facts.serving import (
+    ends,
+    first_minutes,
+    first_tokens,
+    intervals,
+    plans,
+    replicas,
+    saturation,
+)
 from diagnose.model.event import Event
 
-EVENTS = (*intervals.EVENTS, *plans.EVENTS, *ends.EVENTS)
+EVENTS = (
+    *intervals.EVENTS, *first_tokens.EVENTS, *first_minutes.EVENTS,
+    *saturation.EVENTS, *replicas.EVENTS, *plans.EVENTS, *ends.EVENTS,
+)  # fmt: skip
 
 
 def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
@@ -19,6 +30,11 @@ def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
     if not any(event.name.startswith("inference.") for event in events):
         return
     scrapes = [event for event in events if event.name == "inference.metrics"]
-    yield from intervals.derive(scrapes, clocks)
+    between = list(intervals.derive(scrapes, clocks))
+    yield from between
+    yield from first_tokens.derive(between, events)
+    yield from first_minutes.derive(between, events)
+    yield from saturation.derive(events)
+    yield from replicas.derive(events)
     yield from plans.derive(events)
     yield from ends.derive(events, clocks)

@@ -146,13 +146,14 @@ def _first_error(notice: Event, errors: Sequence[Event], clocks: Clocks) -> Even
 def _own_error(
     notices: Sequence[Event], errors: Sequence[Event]
 ) -> tuple[Event | None, Event | None]:
-    """Return the error in the traceback that a report begins, and the report."""
+    """Return the error in the traceback that a report begins or heads, and the report."""
     for notice, following in zip(notices, [*notices[1:], None], strict=True):
-        if OPENS not in notice.text:
-            continue
         for error in errors:
             is_behind = error.file == notice.file and error.line > notice.line
-            if is_behind and (following is None or error.line < following.line):
+            is_its_own = notice.stream is not None and error.stream == notice.stream
+            if not is_behind or not (is_its_own or OPENS in notice.text):
+                continue
+            if following is None or error.line < following.line:
                 return error, notice
     return None, None
 

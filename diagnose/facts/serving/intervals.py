@@ -3,7 +3,8 @@
 ``inference.interval``
     The figures of one stretch of time (``parsers.serving.figures``), at its later scrape.
     ``restarted`` tells that the server began anew within it; the figures are then those since
-    that. ``requests`` is 0 where nobody asked.
+    that. ``life`` is how old the server was at the end, ``X_before`` a level at the beginning, and
+    ``requests`` is 0 where nobody asked.
 
 Scrapes of one file follow each other by line. Those of several files belong together where a
 label names the same server, or where the names of the files differ in numbers alone and all sums
@@ -13,7 +14,7 @@ two servers.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -23,6 +24,9 @@ from diagnose.parsers.serving.figures import figures
 from diagnose.parsers.serving.snapshots import Snapshot, unpacked
 
 EVENTS = ("inference.interval",)
+
+Server = tuple[Value, Value]
+"""Engine and name of a server, None where its metrics have no label for it."""
 
 _DIGITS = re.compile(r"\d+")
 
@@ -42,6 +46,14 @@ def derive(scrapes: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
     for found in servers.values():
         for before, after in pairwise(_in_order(found)):
             yield from _between(before, after, clocks)
+
+
+def by_server(events: Iterable[Event]) -> dict[Server, list[Event]]:
+    """Return scrapes or intervals by the server that they name."""
+    found: dict[Server, list[Event]] = defaultdict(list)
+    for event in events:
+        found[event.fields.get("engine"), event.fields.get("server")].append(event)
+    return found
 
 
 def _in_order(found: list[Event]) -> list[Event]:
@@ -76,6 +88,7 @@ def _between(before: Event, after: Event, clocks: Clocks) -> Iterator[Event]:
         "engine": after.fields.get("engine"),
         "server": after.fields.get("server"),
         "restarted": restarted,
+        "life": after.fields.get("life"),
         **_levels_before(then),
         **told,
     }

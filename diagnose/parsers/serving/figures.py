@@ -66,8 +66,9 @@ def figures(over: Snapshot, seconds: float | None) -> dict[str, Value]:
 def _totals(over: Snapshot, seconds: float | None) -> dict[str, Value]:
     counters = over.counters
     finished = sum(over.finished.values()) or counters.get("requests")
-    if not finished and "e2e" in over.distributions:
-        finished = over.distributions["e2e"].count
+    for counted in ("e2e", "queue", "ttft"):
+        if not finished and counted in over.distributions:
+            finished = over.distributions[counted].count
     prompt, computed = counters.get("prompt_tokens"), over.distributions.get("computed")
     hits, queries = counters.get("hits"), counters.get("queries")
     if queries is None and "cached_tokens" in counters:

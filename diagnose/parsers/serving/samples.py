@@ -17,6 +17,9 @@ them give records that say what happened, without a judgement:
     Requests that were thrown out of the KV cache, summed over the samples.
 ``inference.corrupted``
     Requests whose logits were not numbers, summed over the samples.
+``inference.pace``
+    How fast one engine answers: ``per_request``, the median of the tokens a second that each running
+    request gets, ``running``, their median number, and ``samples``.
 ``inference.serving``
     Tokens were generated; the last such sample.
 """
@@ -90,6 +93,14 @@ def episodes(samples: Sequence[Sample]) -> Iterator[Event]:
             yield _record("inference.corrupted", Nature.ERROR, broken, share)
         working = [sample for sample in own if sample.generated]
         if working:
+            pace: dict[str, Value] = {
+                "engine": engine, "samples": len(working),
+                "running": median(sample.running for sample in working),
+                "per_request": _middle([
+                    (sample.generated or 0.0) / max(sample.running, 1) for sample in working
+                ]),
+            }  # fmt: skip
+            yield _record("inference.pace", Nature.MEASUREMENT, working, pace)
             speed: dict[str, Value] = {"engine": engine, "generated": working[-1].generated}
             yield _record("inference.serving", Nature.PROGRESS, working[-1:], speed)
 

@@ -15,7 +15,8 @@ over the last ``REQUESTS`` requests of an engine, once there are half as many; o
 
 ``inference.decode_graphs``
     One for the decode lines of a block that tell whether a CUDA graph was used: ``samples``, of them
-    ``without``, and the ``share`` of these.
+    ``without``, and the ``share`` of these; ``per_request`` is the median of the tokens a second that
+    a running request gets.
 
 *Empty*: no request came. *Cut off*: a line cut short is read up to the cut, without a queue length
 it is no sample.
@@ -23,6 +24,7 @@ it is no sample.
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
+from statistics import median
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Measurement, Nature
@@ -59,6 +61,7 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
     """Read the batch lines of a block."""
     samples: list[Sample] = []
     with_graph: list[bool] = []
+    speeds: list[float] = []
     caches: dict[str, _Cache] = defaultdict(_Cache)
     for found in BATCH.finditer(block.data):
         parts = dict(PART.findall(found[2]))
@@ -78,6 +81,8 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
         yield Measurement(line, None, values)
         if found[1] == b"Decode":
             with_graph.extend(parts[graph] == b"True" for graph in GRAPHS if graph in parts)
+            if values.get("running") and "generation_tokens_per_s" in values:
+                speeds.append(values["generation_tokens_per_s"] / values["running"])
         stated = numbers({"hit": parts.get(b"cache hit rate")}).get("hit")
         hit = caches[engine].hit_rate() if stated is None else stated / 100
         samples.append(_sample(line, engine, values, tokens.get("new"), hit))
@@ -96,6 +101,7 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
                 "samples": len(with_graph),
                 "without": without,
                 "share": round(without / len(with_graph), 4),
+                "per_request": round(median(speeds), 2) if speeds else None,
             },
             end_line=samples[-1].line.number,
         )
@@ -161,7 +167,7 @@ PARSERS = (
         emits=(
             *PARTS, "kv_cache_usage", "prefix_cache_hit_rate", "inference.engine",
             "inference.queue", "inference.stall", "inference.prefix_cache",
-            "inference.preemptions", "inference.serving", "inference.decode_graphs",
+            "inference.preemptions", "inference.pace", "inference.serving", "inference.decode_graphs",
         ),
         sample="[2026-01-05 10:00:01 TP0] Decode batch, #running-req: 60, #token: 370959, token usage: 0.82, cuda graph: True, gen throughput (token/s): 4594.01, #queue-req: 12,\n",
     ),

@@ -112,7 +112,7 @@ PARSERS = (
             "running", *dict.fromkeys(COUNTS.values()), *SHARES.values(),
             "prompt_tokens_per_s", "generation_tokens_per_s", "inference.engine",
             "inference.queue", "inference.stall", "inference.prefix_cache",
-            "inference.preemptions", "inference.corrupted", "inference.serving",
+            "inference.preemptions", "inference.corrupted", "inference.pace", "inference.serving",
         ),
         sample="(APIServer pid=1) INFO 01-05 10:00:20 [loggers.py:271] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 1242.7 tokens/s, Running: 20 reqs, Waiting: 23 reqs, Deferred: 2 reqs, Preemptions: 7, GPU KV cache usage: 98.4%, Prefix cache hit rate: 12.1%, External prefix cache hit rate: 3.0%, MM cache hit rate: 60.0%\n",
     ),
