@@ -87,7 +87,8 @@ PATTERNS = (
         regex=r"Test NCCL failure \S+:\d+ '(?P<error>[^'\r\n]*)",
         nature=Nature.EFFECT,
         source="nccl-tests 2.0 to 2.19, common.h",
-        sample="node-07: Test NCCL failure common.cu:1279 'unhandled system error (run with NCCL_DEBUG=INFO for details)'",
+        sample="node-07: Test NCCL failure common.cu:1279 'unhandled system error (run with NCCL_DEBUG=INFO for details) / '",
+        types={"error": lambda text: text.rstrip(" /")},  # NCCL's last error, if it has one
     ),
     Pattern(
         event="nccl.alloc_failed",

@@ -1,7 +1,7 @@
 """Tests over each adapter of the same hosts: one that is far below the others.
 
-``bench.device_slow`` stands at the test of such an adapter: ``tool``, ``operation``, ``device``, ``gbps``,
-``usual_gbps`` of the ``devices`` tested between the same ends, and ``ratio``.
+``bench.device_slow`` stands at the test of such an adapter: ``tool``, ``operation``, ``device``,
+``gbps``, ``usual_gbps`` of the ``devices`` tested between the same ends, and ``ratio``.
 """
 
 from collections import defaultdict

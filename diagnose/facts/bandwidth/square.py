@@ -14,7 +14,7 @@ LOW = 0.8
 """Share of what is usual under which a cell is low."""
 
 LOW_STREAM = 0.5
-"""The same of a single TCP stream, which a core limits: runs differ by a third on the best network."""
+"""The same of a single TCP stream, which a core limits: its runs differ by a third."""
 
 
 @dataclass(frozen=True, slots=True)
