@@ -255,7 +255,7 @@ def test_a_baseline_of_the_environment_and_of_the_settings():
     [
         (b"tests: [{name: a, metric: mfu, expceted: 1}]\n", "b.yaml:1:32: unknown key 'expceted'"),
         (b"", "b.yaml: is empty"),
-        (b"\xff\xfe\x00", "b.yaml: is not UTF-8 text"),
+        (b"\xff\xfe\x00", "b.yaml:1: is not UTF-8 text; save it"),
         (None, "b.yaml: cannot be read: No such file"),
     ],
 )

@@ -182,8 +182,8 @@ def test_an_inventory_of_the_environment_and_of_the_settings():
     ("data", "said"),
     [
         (b"hosts: [{name: n1, rak: r1}]\n", "t.yaml:1:20: unknown key 'rak'"),
-        (b"", "t.yaml: is empty"),
-        (b"\xff\xfe\x00", "t.yaml: is not UTF-8 text"),
+        (b"", "t.yaml:1:1: is empty"),
+        (b"hosts:\n\xff\xfe\x00", "t.yaml:2: is not UTF-8 text; save it"),
         (None, "t.yaml: cannot be read: No such file"),
     ],
 )

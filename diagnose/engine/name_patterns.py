@@ -1,10 +1,14 @@
 """Values of many things in one pattern: ``node-[01-16]``, or one for so many in a row."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from diagnose.engine.reader import Path, Reader, suggestion
 from diagnose.model.hostlist import expand
+
+_BREAKS = re.compile(r"[\s,;\x00-\x1f\x7f]")
+"""What ends a name: lists written in one text have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,16 @@ class Patterns:
                 self.reader.wrong(where, str(error))
         return found
 
+    def words(self, data: object, path: Path) -> list[str]:
+        """Return names as ``names`` does, of which none may hold a blank, a comma or the like."""
+        found = self.names(data, path)
+        broken = next((name for name in found if _BREAKS.search(name)), None)
+        if broken is not None:
+            message = f"{broken!r} is no name; several are a list, [a, b], or a pattern, 'a[1-2]'"
+            self.reader.wrong(path, message)
+            return []
+        return found
+
     def spread(self, data: object, count: int, path: Path) -> Sequence[str | None]:
         """Return one value for each of several things, None where nothing is given."""
         names = self.names(data, path)
@@ -46,7 +60,8 @@ class Patterns:
     def one_each(self, names: Sequence[str], count: int, path: Path) -> Sequence[str]:
         """Return names if there is one for each of several hosts, else nothing."""
         if len(names) != count and names:
-            self.reader.wrong(path, f"{len(names)} values for {count} hosts; expected one each")
+            hosts = f"{count} hosts" if count != 1 else "1 host"
+            self.reader.wrong(path, f"expected one value for each of {hosts}, found {len(names)}")
             return []
         return names
 
@@ -63,5 +78,6 @@ class Patterns:
         """
         for name in names:
             if name is not None and name not in words:
-                self.reader.wrong(path, f"unknown {what} '{name}'{suggestion(name, words)}")
+                valid = suggestion(name, words) if words else f"; the file lists no {what}s"
+                self.reader.wrong(path, f"unknown {what} '{name}'{valid}")
                 return

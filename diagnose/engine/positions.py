@@ -244,6 +244,7 @@ def read_text(path: Traversable, name: str, limit: int = SIZE_LIMIT) -> YamlText
     Raises:
         MistakeFound: It cannot be opened, is too large or is not UTF-8.
     """
+    data = b""
     try:
         with path.open("rb") as stream:
             data = stream.read(limit + 1)
@@ -253,8 +254,10 @@ def read_text(path: Traversable, name: str, limit: int = SIZE_LIMIT) -> YamlText
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
         raise MistakeFound(Problem(name, 0, 0, message)) from None
-    except UnicodeDecodeError:
-        raise MistakeFound(Problem(name, 0, 0, "is not UTF-8 text")) from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = "is not UTF-8 text; save it with that encoding"
+        raise MistakeFound(Problem(name, line, 0, message)) from None
 
 
 def _child(node: Any, part: str | int) -> tuple[Any, Any] | None:

@@ -95,12 +95,12 @@ def parse_topology(text: YamlText) -> Topology:
     except MistakeFound as found:
         raise RuleErrors([found.problem]) from None
     if data is None:
-        raise RuleErrors([Problem(text.name, 0, 0, "is empty; a topology lists 'hosts'")])
+        raise RuleErrors([Problem(text.name, 1, 1, "is empty; a topology lists 'hosts'")])
     reader = Reader()
     topology = _Reading(reader, text).topology(data)
-    problems = [*text.duplicate_keys(), *map(text.problem, reader.mistakes)]
+    problems = {*text.duplicate_keys(), *map(text.problem, reader.mistakes)}
     if problems or topology is None:
-        raise RuleErrors(sorted(problems, key=lambda one: (one.line, one.column)))
+        raise RuleErrors(sorted(problems, key=lambda one: (one.line, one.column, one.message)))
     return topology
 
 
@@ -123,7 +123,7 @@ class _Reading:
         values = reader.mapping(data, (), TOPOLOGY_KEYS)
         if values is None:
             return None
-        self.rails = tuple(self.patterns.names(values.get("rails"), ("rails",)))
+        self.rails = tuple(self.patterns.words(values.get("rails"), ("rails",)))
         if len(set(self.rails)) < len(self.rails):
             reader.wrong(("rails",), "a rail stands here twice")
         routing = self._routing(values.get("routing", {}), ("routing",))
@@ -163,7 +163,9 @@ class _Reading:
         return HostClass(
             name=name,
             gpu=reader.text(values["gpu"], (*path, "gpu")) if "gpu" in values else None,
-            gpus=reader.whole(values["gpus"], (*path, "gpus")) if "gpus" in values else None,
+            gpus=reader.whole(values["gpus"], (*path, "gpus"), 0, "8")
+            if "gpus" in values
+            else None,
             nics=tuple(nics),
         )
 
@@ -172,7 +174,7 @@ class _Reading:
         values = reader.mapping(data, path, NIC_KEYS)
         if values is None:
             return
-        devices = self.patterns.names(values.get("device"), (*path, "device"))
+        devices = self.patterns.words(values.get("device"), (*path, "device"))
         each: dict[str, Sequence[Any]] = {
             key: self.patterns.spread(values.get(key), len(devices), (*path, key))
             for key in ("rail", "pci", "netdev", "gpu")
@@ -185,7 +187,7 @@ class _Reading:
         if "link_layer" in values:
             where = (*path, "link_layer")
             layer = reader.choice(values["link_layer"], where, get_args(Layer))
-        rate = reader.number(values["rate"], (*path, "rate")) if "rate" in values else None
+        rate = reader.number(values["rate"], (*path, "rate"), "400") if "rate" in values else None
         if rate is not None and not 0 < rate < 1e6:
             message = f"expected the rate in Gb/s, such as 400, found {values['rate']}"
             reader.wrong((*path, "rate"), message)
@@ -198,12 +200,17 @@ class _Reading:
         values = reader.mapping(data, path, PARTITION_KEYS)
         if values is None:
             return None
-        name = reader.text(values["name"], (*path, "name")) if values.get("name") else None
-        pkey = reader.whole(values["pkey"], (*path, "pkey"), 1) if "pkey" in values else None
-        if pkey is not None and pkey > MOST_PKEY:
-            reader.wrong((*path, "pkey"), f"expected a key up to 0xffff, found {pkey:#x}")
-        members = self.patterns.names(values.get("hosts"), (*path, "hosts"))
-        self.patterns.known(members, hosts, (*path, "hosts"), "host")
+        given = {key: value for key, value in values.items() if value is not None}
+        name = reader.text(given["name"], (*path, "name")) if "name" in given else None
+        pkey = (
+            reader.whole(given["pkey"], (*path, "pkey"), 1, "0x8001") if "pkey" in given else None
+        )
+        if pkey is not None and (pkey > MOST_PKEY or not pkey & MEMBER):
+            message = f"expected a key from 0x0001 to 0xffff other than 0x8000, found {pkey:#06x}"
+            reader.wrong((*path, "pkey"), message)
+        members = self.patterns.words(given.get("hosts"), (*path, "hosts"))
+        if hosts:  # else their own mistake is said already
+            self.patterns.known(members, hosts, (*path, "hosts"), "host")
         if name is None or pkey is None:
             return None
         return Partition(name=name, pkey=pkey & MEMBER, hosts=frozenset(members))
@@ -214,9 +221,9 @@ class _Reading:
         found: dict[str, Any] = {}
         if "reach" in values:
             found["reach"] = reader.choice(values["reach"], (*path, "reach"), get_args(Reach))
-        for key in ("gid_index", "traffic_class", "mtu"):
+        for key, example in (("gid_index", "3"), ("traffic_class", "106"), ("mtu", "4096")):
             if key in values:
-                found[key] = reader.whole(values[key], (*path, key))
+                found[key] = reader.whole(values[key], (*path, key), 0, example)
         if found.get("mtu") not in (None, *MTUS):
             message = f"expected one of {', '.join(map(str, MTUS))}, found {values['mtu']}"
             reader.wrong((*path, "mtu"), message)
@@ -228,7 +235,7 @@ class _Reading:
         subnets = {}
         for rail, subnet in given.items():
             try:
-                subnets[rail] = ip_network(str(subnet))
+                subnets[rail] = ip_network("" if subnet is None else str(subnet))
             except ValueError as error:
                 message = f"{error}; expected a network such as 10.20.0.0/16"
                 reader.wrong((*path, "subnets", rail), message)

@@ -60,7 +60,7 @@ class HostReader:
         values = reader.mapping(data, path, HOST_KEYS)
         if values is None:
             return
-        full = self.patterns.names(values.get("name"), (*path, "name"))
+        full = self.patterns.words(values.get("name"), (*path, "name"))
         names = [short_host(name) for name in full]
         line, _ = self.text.place(path)
         count = len(names)
@@ -88,7 +88,7 @@ class HostReader:
         if twice:
             line = self.hosts[twice[0]].line
             more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
-            message = f"{twice[0]}{more} stand in line {line} as well; a host stands in one entry"
+            message = f"{twice[0]}{more} stands in line {line} as well; a host stands in one entry"
             self.reader.wrong(path, message)
         elif taken := [name for name in names if name in self.names]:
             owner = self.names[taken[0]]
@@ -146,6 +146,8 @@ class HostReader:
         given = {} if data is None else self.reader.any_mapping(data, path) or {}
         for interface, pattern in given.items():
             where = (*path, interface)
+            if pattern is None:
+                self.reader.wrong(where, "expected an IP address, such as 10.0.0.7, found nothing")
             found = self._counted(self.patterns.names(pattern, where), len(names), where)
             if not found:
                 continue
@@ -161,13 +163,17 @@ class HostReader:
     def _counted(self, texts: Sequence[str], count: int, path: Path) -> Sequence[str]:
         """Return one address for each host; a single one is the first, the others count up."""
         try:
-            if len(texts) == 1:
-                first = ip_address(texts[0])
-                return [str(first + place) for place in range(count)]
             keys = [str(ip_address(text)) for text in texts]
         except ValueError as error:
             self.reader.wrong(path, f"{error}; expected an IP address, such as 10.0.0.7")
             return []
+        if len(keys) == 1:
+            try:
+                return [str(ip_address(keys[0]) + place) for place in range(count)]
+            except ValueError:
+                message = f"{keys[0]} cannot count up over {count} hosts; expected one address each"
+                self.reader.wrong(path, message)
+                return []
         return self.patterns.one_each(keys, count, path)
 
     def _guids(self, data: object, kind: HostClass, names: Sequence[str], path: Path) -> None:
@@ -181,8 +187,11 @@ class HostReader:
                 self.reader.wrong(where, message, at_key=True)
             texts = self.patterns.one_each(self.patterns.names(pattern, where), len(names), where)
             found = [port_key(text) or "" for text in texts]
-            if any(len(key) != 16 for key in found):
-                message = f"'{texts[0]}' is no GUID; expected 16 hexadecimal digits, in quotes"
+            wrong = next(
+                (text for text, key in zip(texts, found, strict=True) if len(key) != 16), None
+            )
+            if wrong is not None:
+                message = f"'{wrong}' is no GUID; expected 16 hexadecimal digits, in quotes"
                 self.reader.wrong(where, message)
             else:
                 self._own(found, names, device, where)
@@ -190,7 +199,7 @@ class HostReader:
     def _own(self, keys: Sequence[str], names: Sequence[str], interface: str, path: Path) -> None:
         """Give addresses to hosts, and note those that somebody else has."""
         taken: list[tuple[str, str, str]] = []
-        for key, name in zip(keys, names, strict=True):
+        for key, name in zip(keys, names, strict=False):  # none where they did not fit
             owner = self.ports.setdefault(key, (name, interface))
             if owner != (name, interface):
                 taken.append((key, name, owner[0]))
@@ -213,6 +222,6 @@ class HostReader:
         patterns = data if isinstance(data, list) else [data]
         for place, pattern in enumerate(patterns if data is not None else ()):
             where = (*path, place) if isinstance(data, list) else path
-            found = self.patterns.one_each(self.patterns.names(pattern, where), len(names), where)
+            found = self.patterns.one_each(self.patterns.words(pattern, where), len(names), where)
             self._call(zip(found, names, strict=False), where)
             self._call(zip(map(short_host, found), names, strict=False), where)

@@ -17,7 +17,7 @@ Word = TypeVar("Word", bound=str)
 
 KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 NAME = re.compile(r"[A-Za-z_]\w*")
-_NUMBER = re.compile(r"\s*[-+]?\d+(?:\.\d+)?\s*")
+_NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d+)?|0x[0-9a-fA-F]+)\s*")
 _EXPONENT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")
 """``1e9`` and ``1.2e3``, which YAML reads as texts for want of a point or a sign."""
 
@@ -155,8 +155,14 @@ class Reader:
         self.wrong(path, f"expected true or false, found {kind(data)}")
         return None
 
-    def number(self, data: object, path: Path) -> float | None:
-        """Return a number; a size or a time with its unit is one."""
+    def number(self, data: object, path: Path, example: str | None = None) -> float | None:
+        """Return a number; a size or a time with its unit is one.
+
+        Args:
+            data: The value.
+            path: Where it stands.
+            example: How a number that takes no unit is written.
+        """
         if isinstance(data, int | float) and not isinstance(data, bool):
             return data
         if isinstance(data, str):
@@ -165,10 +171,11 @@ class Reader:
                 return None
             if is_number(data):
                 return float(data)
-            amount = quantity(data)
+            amount = quantity(data) if example is None else None
             if amount is not None:
                 return amount
-        self.wrong(path, f"expected a number, or one with a unit (1GiB, 30s), found {kind(data)}")
+        wanted = f"such as {example}" if example else "or one with a unit (1GiB, 30s)"
+        self.wrong(path, f"expected a number, {wanted}, found {kind(data)}")
         return None
 
     def share(self, data: object, path: Path) -> float | None:
@@ -179,9 +186,11 @@ class Reader:
             return None
         return found
 
-    def whole(self, data: object, path: Path, least: int = 0) -> int | None:
-        """Return a whole number."""
-        found = self.number(data, path)
+    def whole(
+        self, data: object, path: Path, least: int = 0, example: str | None = None
+    ) -> int | None:
+        """Return a whole number; ``example`` as in ``number``."""
+        found = self.number(data, path, example)
         if found is None:
             return None
         if not math.isfinite(found) or found != int(found) or found < least:

@@ -15,7 +15,8 @@ from diagnose.parsers.base import Record
 KEPT = 64
 """Records kept of one event name, source and writer (rank, host, process, communicator, variable).
 
-Readings of adapters are kept for each adapter: one that is missing there would be missing in a host."""
+Readings of adapters are kept for each adapter: one that is missing there would be missing in a host;
+tests of a network for each set of hosts: a table of pairs is judged as a whole."""
 
 CROWD = 16_384
 """Records of one name and source, of whomever, from which on each writer keeps fewer."""
@@ -43,6 +44,21 @@ class _Table:
     columns: "list[array[float]]"
     seen: int = 0
     stride: int = 1
+
+
+def _subject(event: Event, *, ends: bool) -> object:
+    """Return what an event is about beside its writer: a name, an adapter, hosts that were tested.
+
+    Args:
+        event: To be kept.
+        ends: Whether hosts that were tested are told apart.
+    """
+    named = event.fields.get("name") or event.fields.get("comm")
+    if named is not None or event.nature is not Nature.MEASUREMENT:
+        return named
+    if not ends:
+        return event.nic
+    return event.nic, *(str(event.fields.get(name)) for name in ("hosts", "local", "remote"))
 
 
 Writer = tuple[int | None, str | None, int]
@@ -116,14 +132,12 @@ class Collector:
         return capped + noted
 
     def _add_event(self, event: Event) -> None:
-        subject = event.fields.get("name") or event.fields.get("comm")
-        if subject is None and event.nature is Nature.MEASUREMENT:
-            subject = event.nic
+        held = self._held.get(event.name, 0)
+        subject = _subject(event, ends=held < CROWD)
         key = (event.name, event.rank, event.host, event.pid, event.communicator, subject)
         kept = self._events.get(key)
         if kept is None:
             kept = self._events[key] = _Kept()
-        held = self._held.get(event.name, 0)
         room = KEPT if held < CROWD else KEPT_IN_CROWD
         if len(kept.first) < room and kept.newest is None:
             kept.first.append(event)

@@ -75,11 +75,20 @@ PATTERNS = (
         types={"code": int},
     ),
     Pattern(
-        event="nccl.test_failed",
-        regex=r"Test (?P<kind>NCCL|CUDA) failure \S+:\d+ '(?P<error>[^'\r\n]*)",
-        nature=Nature.EFFECT,
-        source="nccl-tests 2.0 to 2.17, common.h",
+        event="nccl.cuda_failure",
+        regex=r"Test (?:CUDA|HIP) failure \S+:\d+ '(?P<error>[^'\r\n]*)",
+        nature=Nature.ERROR,
+        source="nccl-tests 2.0 to 2.19, common.h; rccl-tests",
         sample="node-07: Test CUDA failure common.cu:895 'invalid device ordinal'",
+        constants={"program": "nccl-tests"},
+    ),
+    Pattern(
+        event="nccl.test_failed",
+        regex=r"Test NCCL failure \S+:\d+ '(?P<error>[^'\r\n]*)",
+        nature=Nature.EFFECT,
+        source="nccl-tests 2.0 to 2.19, common.h",
+        sample="node-07: Test NCCL failure common.cu:1279 'unhandled system error (run with NCCL_DEBUG=INFO for details) / '",
+        types={"error": lambda text: text.rstrip(" /")},  # NCCL's last error, if it has one
     ),
     Pattern(
         event="nccl.alloc_failed",

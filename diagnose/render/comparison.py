@@ -7,7 +7,7 @@ from diagnose.model.report import ReportData
 from diagnose.render.blocks import Block, Heading, Item, Table
 from diagnose.render.sentences import translated
 from diagnose.render.words import Language, phrase
-from diagnose.templates import amount
+from diagnose.templates import amount, percent
 
 TONES = {"ok": "good", "warning": "unsure", "failure": "bad"}
 
@@ -61,4 +61,5 @@ def _predicted(row: BaselineRow, lang: Language) -> str:
     if len(row.factors) > 1:
         product = " x ".join(f"{factor:.2f}" for factor in row.factors)
         value = phrase(lang, "product", factors=product, value=value)
-    return phrase(lang, "row-predicted", name=row.name, because=names, value=value)
+    share = percent(row.covered)
+    return phrase(lang, "row-predicted", name=row.name, because=names, value=value, share=share)

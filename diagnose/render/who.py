@@ -41,7 +41,6 @@ def first_names(names: Sequence[str]) -> str:
 
 
 def _names(title: str, name: str) -> bool:
-    """Return whether a title names somebody; ``host/nic`` in whatever order."""
-    return all(
-        re.search(rf"(?<![\w-]){re.escape(part)}(?![\w-])", title) for part in name.split("/")
-    )
+    """Return whether a title names somebody; ``host/nic`` in whatever order, ``gpu3`` as GPU 3."""
+    spelt = (re.sub(r"^gpu(?=\d+$)", "(?:gpu|GPU )", re.escape(part)) for part in name.split("/"))
+    return all(re.search(rf"(?<![\w-]){part}(?![\w-])", title) for part in spelt)

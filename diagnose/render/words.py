@@ -80,8 +80,9 @@ _WORDS: dict[str, tuple[str, str]] = {
         "{name}：预期值本身可疑：{question}",
     ),
     "row-predicted": (
-        "{name}: {because} make it {value}; mend that first",
-        "{name}：由{because}推得 {value}；应先处理前者",
+        "{name}: with {because} as measured it would be {value}, {share} of the miss; "
+        "mend that first",
+        "{name}：由{because}推得 {value}，占差距的 {share}；应先处理前者",
     ),
     "row-unmeasured": (
         "{name}: {reason}; to measure it: {command}",

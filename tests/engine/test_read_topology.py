@@ -117,14 +117,19 @@ def test_a_single_class_is_that_of_all_hosts():
         ("{name: n1, leaf: 'l[1-3]'}", "4:22", "3 switches for 2 rails of 1 hosts"),
         ("{name: n1, leaf: {7: l1}}", "4:22", "unknown rail '7'; known: 0, 1"),
         ("{name: n1, addresses: {eth0: 10.0.0}}", "4:34", "expected an IP address, such as"),
-        ("{name: 'n[1-2]', addresses: {e: '10.0.0.[1-3]'}}", "4:37", "3 values for 2 hosts"),
+        ("{name: 'n[1-2]', addresses: {e: '10.0.0.[1-3]'}}", "4:37", "one value for each of 2 hosts, found 3"),
         ("{name: [n1, n2], addresses: {e: [10.0.0.1, 10.0.0.1]}}", "4:37", "has one owner"),
         ("{name: n1, addresses: {mlx5_1: 10.20.0.1}}", "4:36", "not in 10.21.0.0/16"),
         ("{name: n1, guids: {mlx5_1: '12'}}", "4:32", "expected 16 hexadecimal digits"),
         ("{name: n1, guids: {mlx5_9: 'a088c20300ab1214'}}", "4:24", "unknown adapter 'mlx5_9'"),
-        ("{name: 'n[1-2]', aliases: a}", "4:31", "1 values for 2 hosts; expected one each"),
+        ("{name: 'n[1-2]', aliases: a}", "4:31", "one value for each of 2 hosts, found 1"),
         ("{name: 'n[1-2]', aliases: [[a, a]]}", "4:32", "'a' names n2; it is a name of another"),
         ("7", "4:5", "expected a map with name"),
+        ("{name: 'n1,n2'}", "4:12", "'n1,n2' is no name; several are a list"),
+        ("{name: n1, aliases: [p 1]}", "4:26", "'p 1' is no name"),
+        ("{name: n1, addresses: {eth0: }}", "4:34", "expected an IP address, such as 10.0.0.7, found nothing"),
+        ("{name: 'n[1-2]', guids: {mlx5_1: a088c20300ab1214}}", "4:38", "each of 2 hosts, found 1"),
+        ("{name: 'n[1-2]', guids: {mlx5_1: [a088c20300ab1214, x]}}", "4:38", "'x' is no GUID"),
     ],
 )  # fmt: skip
 def test_a_wrong_host_is_shown_with_its_place(entry, place, said):
@@ -152,6 +157,8 @@ def test_a_wrong_host_is_shown_with_its_place(entry, place, said):
         ("{device: a, pci: '18'}", "2:39", "'18' is no PCI address"),
         ("{device: a, pci: slot-1}", "2:39", "'slot-1' is no PCI address"),
         ("{device: a, gpu: x}", "2:39", "expected a number such as 0"),
+        ("{device: 'a,b'}", "2:31", "'a,b' is no name"),
+        ("{device: [a, b], gpu: [x, x]}", "2:44", "expected a number such as 0"),
         ("{device: [a, a]}", "2:21", "two adapters have the device 'a'"),
     ],
 )  # fmt: skip
@@ -167,7 +174,7 @@ HOSTS = 'hosts: [{name: "n[1-4]"}]\n'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "t.yaml: is empty"),
+        ("", "t.yaml:1:1: is empty"),
         ("[1, 2]\n", "t.yaml:1:1: expected a map with rails"),
         ("hosts: []\n", "'hosts' is empty"),
         ("rails: 1\n", "'hosts' is missing"),
@@ -175,13 +182,17 @@ HOSTS = 'hosts: [{name: "n[1-4]"}]\n'
         ("rails: [0, 0]\n" + HOSTS, "t.yaml:1:8: a rail stands here twice"),
         (HOSTS + HOSTS, "the key 'hosts' stands here a second time"),
         ("classes: {a: {}, b: {}}\n" + HOSTS, "'class' is missing; the file has several: a, b"),
-        ('hosts:\n  - {name: "n[1-4]"}\n  - {name: "n[3-5]"}\n', "3:12: n3 and 1 more stand in line 2"),
+        ('hosts:\n  - {name: "n[1-4]"}\n  - {name: "n[3-5]"}\n', "3:12: n3 and 1 more stands in line 2"),
         ('hosts:\n  - {name: n1, addresses: {e: 10.0.0.1}}\n  - {name: n2, addresses: {e: 10.0.0.1}}\n',
          "t.yaml:3:31: 10.0.0.1 of n2 belongs to n1 as well"),
         ("hosts:\n  - {name: n1, aliases: n2}\n  - {name: n2}\n", "3:12: 'n2' is another name of n1"),
-        ("hosts: [{name: 'n[1-9]', addresses: {e: 255.255.255.250}}]\n", "expected an IP address"),
+        ("hosts: [{name: 'n[1-9]', addresses: {e: 255.255.255.250}}]\n", "cannot count up over 9 hosts"),
         (HOSTS + "partitions: [{name: a, pkey: 1, hosts: n9}]\n", "unknown host 'n9'; known: n1, n2"),
-        (HOSTS + "partitions: [{name: a, pkey: 0x10000, hosts: n1}]\n", "expected a key up to 0xffff"),
+        (HOSTS + "partitions: [{name: a, pkey: 0x10000, hosts: n1}]\n", "expected a key from 0x0001 to 0xffff"),
+        (HOSTS + "partitions: [{name: a, pkey: 0x8000, hosts: n1}]\n", "other than 0x8000, found 0x8000"),
+        (HOSTS + "partitions: [{name: a, pkey: '0x8001', hosts: n1}]\n", "take off the quotes"),
+        (HOSTS + "partitions: [{name: '', pkey: 1, hosts: n1}]\n", "expected text, found ''"),
+        ("classes: {a: {gpus: 8x}}\n" + HOSTS, "expected a number, such as 8, found '8x'"),
         (HOSTS + "partitions: [{name: a, hosts: n1}]\n", "'pkey' is missing"),
         (HOSTS + "routing: {mtu: 1500}\n", "expected one of 256, 512, 1024, 2048, 4096, found 1500"),
         (HOSTS + "routing: {reach: some}\n", "known: full, rail-only"),
@@ -194,6 +205,17 @@ HOSTS = 'hosts: [{name: "n[1-4]"}]\n'
 )  # fmt: skip
 def test_a_wrong_file_says_what_is_wrong(text, said):
     assert said in mistakes(text)
+
+
+def test_a_mistake_is_said_once_and_nothing_that_follows_from_it():
+    nics = "classes: {a: {nics: [{device: [a, b], pci: zz}]}}\n"
+    found = mistakes(
+        nics + "hosts: [{name: 'n[2-1]'}]\npartitions: [{name: a, pkey: 1, hosts: n1}]\n"
+    )
+    assert [line.split(": ")[1] for line in found.splitlines()] == [
+        "'zz' is no PCI address; expected '0000:5d:00.0'",
+        "the range 2-1 of 'n[2-1]' runs backwards",
+    ]
 
 
 def test_all_mistakes_are_shown_in_the_order_of_the_file():

@@ -242,6 +242,46 @@ def test_tables_that_are_even(events):
     assert not uneven(*events)
 
 
+def streams(rates, each):
+    ends = list(combinations(HOSTS[:5], 2))
+    return [
+        link(a, b, rate, tool="iperf3", operation="tcp", streams=each, nic=None)
+        for (a, b), rate in zip(ends, rates, strict=True)
+    ]
+
+
+def test_a_single_stream_varies_more_than_a_link():
+    rates = [31.0, 26.0, 38.0, 29.0, 24.0, 33.0, 27.0, 36.0, 25.0, 30.0]
+    assert uneven(*streams(rates, 8))
+    assert not uneven(*streams(rates, 1))
+    assert uneven(*streams([*rates[:9], 9.0], 1)) == [("link", ["node-04", "node-05"], None)]
+
+
+def devices(*rates, far="node-02"):
+    return [link("node-01", far, rate, nic=f"mlx5_{at}") for at, rate in enumerate(rates)]
+
+
+def test_one_adapter_below_the_others_of_its_host():
+    (slow,) = found("bench.device_slow", *devices(391.0, 390.0, 190.0, 392.0))
+    names = ("device", "gbps", "usual_gbps", "devices")
+    assert [slow.fields[name] for name in names] == ["mlx5_2", 190.0, 391.0, 4]
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        devices(391.0, 390.0, 350.0, 392.0),
+        devices(391.0, 390.0, 190.0),
+        devices(391.0, 390.0, 190.0, 191.0),
+        [*devices(391.0, 390.0, 392.0), *devices(391.0, 391.0, 391.0, 190.0, far="node-03")[3:]],
+        [*devices(391.0, 390.0, 190.0, 392.0), *devices(1.0, 1.0, 389.0)[2:]],
+    ],
+    ids=["alike", "three", "half of them", "another host", "a repeat that is fast"],
+)
+def test_adapters_that_are_even(tests):
+    assert not found("bench.device_slow", *tests)
+
+
 def test_fewer_than_three_peers_name_no_host():
     few = [("node-01", "node-02", 390.0), ("node-03", "node-04", 180.0), ("node-04", "node-01", 388.0),
            ("node-02", "node-04", 391.0), ("node-03", "node-01", 182.0)]  # fmt: skip

@@ -75,6 +75,17 @@ def test_bars_between_the_cells():
     assert event.fields["cells"][0] == [None, 392.0, 391.2]
 
 
+def test_a_table_of_markdown():
+    title, *rows = HOSTS.splitlines()
+    rows = [f"| {' | '.join(row.split())} |" for row in rows]
+    rows[0] = "| " + rows[0]
+    (event,) = read(
+        matrices, "\n".join([title, "", rows[0], "|---|:--|--:|---|", *rows[1:]]) + "\n"
+    )
+    assert event.fields["rows"] == ["node-01", "node-02", "node-03"]
+    assert event.fields["cells"][0] == [None, 392.0, 391.2]
+
+
 @pytest.mark.parametrize("cut", [len(HOSTS) - 12, HOSTS.index("node-03    ")])
 def test_a_row_that_is_cut_off_does_not_count(cut):
     (event,) = read(matrices, HOSTS[:cut])

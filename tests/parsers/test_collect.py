@@ -158,3 +158,11 @@ def test_of_each_adapter_a_reading_is_kept_however_many_hosts_there_are():
         who = {"host": f"node-{number // adapters:04d}", "nic": f"mlx5_{number % adapters}"}
         into.add(replace(event(number, name="ib.port", **who), nature=Nature.MEASUREMENT))
     assert len({(one.host, one.nic) for one in into.events()}) == hosts * adapters
+
+
+def test_of_each_pair_of_ends_a_test_is_kept_however_many_pairs_one_host_has():
+    into = Collector("all.log")
+    for line in range(1, 1001):
+        fields = {"local": f"node-{line}", "remote": "node-0"}
+        into.add(replace(event(line, fields=fields), nature=Nature.MEASUREMENT))
+    assert len(into.events()) == 1000

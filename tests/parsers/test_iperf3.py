@@ -98,7 +98,15 @@ def test_json():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", [as_json()[:-9], as_json(end={}, error="unable to connect")])
+@pytest.mark.parametrize("text", [as_json()[:-9], as_json(end={})])
 def test_json_without_a_result(text):
     with pytest.raises(Note):
         read(iperf3, text)
+
+
+def test_json_of_a_test_that_failed():
+    (event,) = read(
+        iperf3, as_json(end={}, error="error - unable to connect to server: Connection refused")
+    )
+    assert event.name == "bench.failed"
+    assert (event.fields["reason"], event.fields["why"]) == ("not-connected", "refused")

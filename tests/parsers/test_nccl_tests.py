@@ -177,3 +177,12 @@ def test_windows_ends():
 @pytest.mark.parametrize("text", ["algbw   busbw\n", "size 1073741824 count 12\n"])
 def test_other_text(text):
     assert read(nccl_tests, text) == []
+
+
+def test_a_beginning_that_is_cut_off_keeps_the_ranks():
+    event = result("# Using devices\n" + RUN.split("#\n", 1)[1])
+    assert (event.host, event.fields["ranks"], event.fields["plateau_busbw"]) == (
+        "node-17",
+        8,
+        478.2,
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from diagnose.facts.bandwidth import alone, curves, judged, links, pairs, slower
+from diagnose.facts.bandwidth import alone, curves, devices, judged, links, pairs, slower
 from diagnose.facts.bandwidth.adapters import Adapters
 from diagnose.facts.baseline.known import BENCHES
 from diagnose.model.event import Event
@@ -11,6 +11,7 @@ from diagnose.model.topology import Topology
 EVENTS = (
     *alone.EVENTS,
     *curves.EVENTS,
+    *devices.EVENTS,
     *judged.EVENTS,
     *links.EVENTS,
     *pairs.EVENTS,
@@ -30,6 +31,7 @@ def derive(events: Sequence[Event], topology: Topology | None) -> Iterator[Event
     adapters = Adapters(events)
     yield from alone.derive(tests)
     yield from curves.derive(tests)
+    yield from devices.derive(events, topology)
     yield from judged.derive(tests, adapters)
     yield from links.derive(between_two, adapters)
     yield from pairs.derive(events, topology)

@@ -13,6 +13,9 @@ USUAL = 0.75
 LOW = 0.8
 """Share of what is usual under which a cell is low."""
 
+LOW_STREAM = 0.5
+"""The same of a single TCP stream, which a core limits: its runs differ by a third."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -41,6 +44,7 @@ class Square:
         directed: Whether sender and receiver are told apart.
         cells: The measurements.
         about: Fields that say which test it was.
+        low: Share of what is usual under which a cell is low.
     """
 
     members: str
@@ -48,6 +52,7 @@ class Square:
     directed: bool
     cells: Sequence[Cell]
     about: dict[str, Value]
+    low: float = LOW
 
     @cached_property
     def usual(self) -> float:
@@ -57,7 +62,7 @@ class Square:
 
     def is_low(self, cell: Cell) -> bool:
         """Return whether a cell is far below what is usual."""
-        return cell.rate < LOW * self.usual
+        return cell.rate < self.low * self.usual
 
     def by_member(self) -> Mapping[str, list[Cell]]:
         """Return the cells of each member, sent and received, the members sorted by name."""

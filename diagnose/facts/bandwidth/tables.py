@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from diagnose.facts.bandwidth.square import Cell, Square, best_of_each
+from diagnose.facts.bandwidth.square import LOW, LOW_STREAM, Cell, Square, best_of_each
 from diagnose.facts.identity import host_addresses
 from diagnose.model.event import Event, Value
 from diagnose.model.topology import Topology
@@ -35,8 +35,19 @@ def of_two_nodes(events: Sequence[Event]) -> Iterator[Square]:
 def of_links(events: Sequence[Event], topology: Topology | None) -> Iterator[Square]:
     """Yield a table of the tests between two ends that were run alike, one a device."""
     names = ("tool", "operation", "device", "streams", "bidirectional", "size")
-    hosts = {**host_addresses(events, topology), **_lids(events)}
     alike: dict[tuple[Value, ...], list[Cell]] = defaultdict(list)
+    for cell in links(events, topology):
+        alike[tuple(cell.event.fields.get(name) for name in names)].append(cell)
+    for key, cells in alike.items():
+        directed = not key[4]
+        about: dict[str, Value] = {"tool": key[0], "operation": key[1], "device": key[2]}
+        low = LOW_STREAM if key[1] == "tcp" and key[3] == 1 else LOW
+        yield Square("host", "Gb/s", directed, best_of_each(cells, directed=directed), about, low)
+
+
+def links(events: Sequence[Event], topology: Topology | None) -> Iterator[Cell]:
+    """Yield the tests between two ends; a LID whose host is not known is an end as well."""
+    hosts = {**host_addresses(events, topology), **_lids(events)}
     for event in events:
         rate = event.number("gbps")
         if event.name != "bench.link" or not rate:
@@ -44,12 +55,8 @@ def of_links(events: Sequence[Event], topology: Topology | None) -> Iterator[Squ
         near = event.host or _named(event.fields.get("local"), hosts)
         far = _named(event.fields.get("remote"), hosts)
         if near is not None and far is not None and near != far:
-            ends = (near, far) if event.fields.get("outbound") in (True, None) else (far, near)
-            alike[tuple(event.fields.get(name) for name in names)].append(Cell(*ends, rate, event))
-    for key, cells in alike.items():
-        directed = not key[4]
-        about: dict[str, Value] = {"tool": key[0], "operation": key[1], "device": key[2]}
-        yield Square("host", "Gb/s", directed, best_of_each(cells, directed=directed), about)
+            outbound = event.fields.get("outbound") in (True, None)
+            yield Cell(*((near, far) if outbound else (far, near)), rate, event)
 
 
 def of_matrices(events: Sequence[Event]) -> Iterator[Square]:

@@ -24,10 +24,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.model.event import Event, Line, Value
+from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.bandwidth.link import host_word, link
-from diagnose.parsers.base import BlockParser, Document, FileParser, Note
-from diagnose.parsers.convert import size
+from diagnose.parsers.base import BlockParser, Document, FileParser, Note, make_event
+from diagnose.parsers.convert import network_reason, size
 
 _GBPS = {"K": 1e-6, "M": 1e-3, "G": 1.0, "T": 1e3, "": 1e-9}
 
@@ -108,7 +108,10 @@ def _read_json(document: Document) -> Iterator[Event]:
     asked: dict[str, Any] = start.get("test_start", {})
     sums: dict[str, Any] = end.get("sum_received") or end.get("sum") or {}
     if not sums.get("bits_per_second"):
-        raise Note(str(found.get("error") or "the test has no result"))
+        if found.get("error"):
+            yield _failed(document, str(found["error"]).removeprefix("error - "))
+            return
+        raise Note("the test has no result")
     ends: list[dict[str, Any]] = start.get("connected") or [{}]
     server = "accepted_connection" in start
     lost = (end.get("sum") or {}).get("lost_percent")
@@ -123,6 +126,15 @@ def _read_json(document: Document) -> Iterator[Event]:
     }  # fmt: skip
     said = f"iperf3 {fields['local']} to {fields['remote']}: {fields['gbps']:.4g} Gbits/sec"
     yield link(document.at(said), fields)
+
+
+def _failed(document: Document, error: str) -> Event:
+    connected = "unable to connect" not in error
+    fields: dict[str, Value] = {
+        "program": "iperf3", "reason": "other" if connected else "not-connected", "error": error,
+        "why": None if connected else network_reason(error),
+    }  # fmt: skip
+    return make_event("bench.failed", Nature.ERROR, document.at(f"iperf3: error - {error}"), fields)
 
 
 TEXT = BlockParser(
@@ -148,7 +160,7 @@ JSON = FileParser(
     title="iperf3 -J: the result as a file",
     accepts=_accepts,
     read=_read_json,
-    emits=("bench.link",),
+    emits=("bench.link", "bench.failed"),
     sample=(
         '{"start": {"connected": [{"local_host": "10.0.0.7", "remote_host": "10.0.0.8"}], "test_start": '
         '{"protocol": "TCP", "num_streams": 1, "reverse": 0}}, "end": {"sum_sent": {"retransmits": 12}, '

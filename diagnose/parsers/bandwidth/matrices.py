@@ -53,6 +53,9 @@ _OPENS = (
 """Units of a heading; without brackets they stand in every progress bar."""
 
 _FIGURE = LazyPattern(r"^\d[\d.]*$")
+_RULE = LazyPattern(r"^[\s|:-]*$")
+"""What Markdown draws below the heading; also an empty line."""
+
 _NOTHING = frozenset({"N/A", "-", "--", "x", "X", "nan", "."})
 
 _FACTORS = {"GB": 1.0, "Gb": 1.0, "Gbit": 1.0, "MB": 1e-3, "MiB": (1 << 20) / 1e9}
@@ -78,9 +81,9 @@ def _names(line: Line) -> list[str] | None:
 
 
 def _ends(lines: list[Line], following: Line) -> bool:
-    words = following.text.replace("|", " ").split()
-    if not words:
+    if _RULE.match(following.text):
         return False
+    words = following.text.replace("|", " ").split()
     named = any(_names(line) is not None for line in lines[1:])
     if not named:
         return _names(following) is None
@@ -99,7 +102,7 @@ def _read(lines: list[Line]) -> Iterator[Event]:
     rows: dict[str, list[Value]] = {}
     for line in lines[place + 1 :]:
         name, *cells = line.text.replace("|", " ").split() or [""]
-        if len(cells) == len(columns):
+        if len(cells) == len(columns) and not _RULE.match(line.text):
             rows[short_host(name)] = [_cell(cell, scale) for cell in cells]
     if not rows:
         return

@@ -43,6 +43,7 @@ from diagnose.parsers.convert import short_host
 
 _STARTING = LazyPattern(r"# Collective test starting: (\w+?)(?:_perf(?:_mpi)?)?\s*$")
 _PARAMETERS = LazyPattern(r"# nThread \d+ nGpus (\d+) ")
+_DEVICES = LazyPattern(r"^# Using devices\s*$")
 _VERSION = LazyPattern(r"# (nccl|rccl)-tests(?: version|: )")
 _COMMAND = LazyPattern(
     r"\b(all_reduce|all_gather|reduce_scatter|alltoallv?|broadcast|reduce|sendrecv|gather|scatter|hypercube)_perf\b"
@@ -78,7 +79,8 @@ class _Run:
 
 def _starts(line: Line) -> bool:
     return any(
-        pattern.search(line.text) is not None for pattern in (_STARTING, _PARAMETERS, _HEADING)
+        pattern.search(line.text) is not None
+        for pattern in (_STARTING, _PARAMETERS, _DEVICES, _HEADING)
     )
 
 
@@ -188,7 +190,7 @@ def _read(lines: list[Line]) -> Iterator[Event]:
 RESULT = BlockParser(
     name="nccl-tests",
     title="nccl-tests and rccl-tests: bus bandwidth by message size",
-    opens=("# Collective test starting", "# nThread ", "algbw   busbw"),
+    opens=("# Collective test starting", "# nThread ", "# Using devices", "algbw   busbw"),
     starts=_starts,
     ends=_ends,
     read=_read,
