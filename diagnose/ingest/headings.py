@@ -48,7 +48,8 @@ ALONE = LazyPattern(rb"\n(" + NAME + rb")(:?)[ \t]*\r?\n(?=([^\r\n]{1,200}))")
 SHOWN = LazyPattern(
     rb"\s*(?:Infiniband device '|CA:? '|hca_id:|(?:\d+/)?\d*:? ?link \S+/\d|device\s+node GUID"
     rb"|/sys/|DEV\s+PORT|Settings for |NIC statistics:|driver: |\d+: [\w@.-]+: <|mlx5_\S+ port "
-    rb"|Operational Info)"
+    rb"|Operational Info|# Port |(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] |GPU0\tGPU1"
+    rb"|Priority trust state:|LLDP neighbors:|-{40,}\r?\nLLDP )"
 )
 """How the output of such a command begins."""
 
@@ -169,7 +170,8 @@ def _headings(data: bytes, tools: bool) -> Iterator[Heading]:
         for found in ANSIBLE.finditer(text):
             yield Heading(found.start(), (short(found[1].decode()),))
     for found in ECHOED.finditer(text):
-        if states_host(name := found[1].decode()):
+        name = found[1].decode()
+        if states_host(name) or (may_be_host(name) and SHOWN.match(text, found.end())):
             yield Heading(found.start(), (short(name),))
     if tools or len(data) <= LARGEST:
         yield from _alone(text)
