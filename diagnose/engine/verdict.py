@@ -4,6 +4,7 @@ Rules only propose. Here their matches become nodes of the cascade graph, the gr
 and every finding gets its role and its confidence.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from diagnose.engine import cascade, weigh
 from diagnose.engine.cascade import Node
 from diagnose.engine.match import Match, RuleOutcome
 from diagnose.facts.case import Case
+from diagnose.model.event import Event
 from diagnose.model.report import Culprit, Role
 from diagnose.model.taxonomy import Cause, stage_order
 
@@ -126,6 +128,7 @@ def _merged(nodes: list[Node]) -> list[Node]:
     """Merge findings of one rule in one attempt that nothing explains, into the first."""
     kept: list[Node] = []
     first: dict[tuple[str, int, bool, bool], Node] = {}
+    others: dict[tuple[str, int, bool, bool], list[Node]] = defaultdict(list)
     for node in nodes:
         attempt = node.first.attempt if node.first else 0
         group = (node.rule.id, attempt, node.cleared, node.suppressed is not None)
@@ -133,26 +136,37 @@ def _merged(nodes: list[Node]) -> list[Node]:
         if into is None or node.explained_by or into.explained_by:
             first.setdefault(group, node)
             kept.append(node)
-            continue
-        _absorb(into, node)
+        else:
+            others[group].append(node)
+    for group, nodes_of in others.items():
+        _absorb(first[group], nodes_of)
     return kept
 
 
-def _absorb(into: Node, node: Node) -> None:
+def _absorb(into: Node, others: list[Node]) -> None:
+    """Put findings into one; a rule may speak of each of thousands of hosts."""
     into.culprit = Culprit(
         **{
-            name: sorted({*getattr(into.culprit, name), *getattr(node.culprit, name)})
+            name: sorted({one for node in (into, *others) for one in getattr(node.culprit, name)})
             for name in ("ranks", "hosts", "gpus", "nics", "files")
         }
     )
-    into.events += [event for event in node.events if event not in into.events]
-    into.count += node.count
-    into.confidence = max(into.confidence, node.confidence)
-    for effect in node.explains:
-        effect.explained_by.remove(node)
-        if effect not in into.explains:
-            into.explains.append(effect)
-            effect.explained_by.append(into)
+    shown: dict[tuple[str, int], list[Event]] = defaultdict(list)
+    for event in into.events:
+        shown[event.file, event.line].append(event)
+    for node in others:
+        for event in node.events:
+            of_line = shown[event.file, event.line]
+            if event not in of_line:
+                of_line.append(event)
+                into.events.append(event)
+        into.count += node.count
+        into.confidence = max(into.confidence, node.confidence)
+        for effect in node.explains:
+            effect.explained_by.remove(node)
+            if effect not in into.explains:
+                into.explains.append(effect)
+                effect.explained_by.append(into)
 
 
 def _one_per_cause(chosen: list[Node]) -> list[Node]:

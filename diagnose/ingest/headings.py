@@ -23,7 +23,7 @@ from diagnose.ingest.host import is_host, short, states_host
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.nodeset import expand
 from diagnose.ingest.origins import by_origin, may_be_host
-from diagnose.ingest.prompts import NAME, commands
+from diagnose.ingest.prompts import NAME, commands, local
 
 LARGEST = 256 << 10
 """Bytes up to which a text may be a paste with prompts, whatever it holds."""
@@ -44,13 +44,19 @@ ECHOED = LazyPattern(
     + rb")[ \t]*:?"
     rb"[ \t]*[=*#<>-]{0,80}[ \t]*(?=\r?(?:\n|\Z))"
 )
-ALONE = LazyPattern(rb"\n(" + NAME + rb")(:?)[ \t]*\r?\n(?=([^\r\n]{1,200}))")
-SHOWN = LazyPattern(
-    rb"\s*(?:Infiniband device '|CA:? '|hca_id:|(?:\d+/)?\d*:? ?link \S+/\d|device\s+node GUID"
-    rb"|/sys/|DEV\s+PORT|Settings for |NIC statistics:|driver: |\d+: [\w@.-]+: <|mlx5_\S+ port "
-    rb"|Operational Info)"
+ALONE = LazyPattern(
+    rb"\n(?:(?:[Hh]ost(?:name)?|[Nn]ode|HOST|NODE) ?[:=] ?)?("
+    + NAME
+    + rb")(:?)[ \t]*\r?\n(?=([^\r\n]{1,200}))"
 )
-"""How the output of such a command begins."""
+SHOWN = LazyPattern(
+    rb"\s*(?:[A-Z][a-z]{2} [A-Z][a-z]{2} +\d[^\n]{0,40}\n\s*)?"
+    rb"(?:Infiniband device '|CA:? '|hca_id:|(?:\d+/)?\d*:? ?link \S+/\d|device\s+node GUID"
+    rb"|/sys/|DEV\s+PORT|Settings for |NIC statistics:|driver: |\d+: [\w@.-]+: <|mlx5_\S+ port "
+    rb"|Operational Info|# Port |(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] |GPU0\tGPU1"
+    rb"|Priority trust state:|LLDP neighbors:|-{40,}\r?\nLLDP )"
+)
+"""How the output of such a command begins, with a date before it or not."""
 
 Hosts = tuple[str, ...]
 
@@ -169,7 +175,8 @@ def _headings(data: bytes, tools: bool) -> Iterator[Heading]:
         for found in ANSIBLE.finditer(text):
             yield Heading(found.start(), (short(found[1].decode()),))
     for found in ECHOED.finditer(text):
-        if states_host(name := found[1].decode()):
+        name = found[1].decode()
+        if states_host(name) or (may_be_host(name) and SHOWN.match(text, found.end())):
             yield Heading(found.start(), (short(name),))
     if tools or len(data) <= LARGEST:
         yield from _alone(text)
@@ -181,7 +188,8 @@ def _alone(text: bytes) -> Iterator[Heading]:
     for found in ALONE.finditer(text):
         name, following = found[1].decode(), found[3]
         plain = not following.startswith(found[1])
-        if _numbered(name) and (SHOWN.match(following) or (found[2] and plain and is_host(name))):
+        shown = SHOWN.match(text, found.start(3)) or local(following)
+        if _numbered(name) and (shown or (found[2] and plain and is_host(name))):
             yield Heading(found.start(), (short(name),))
 
 

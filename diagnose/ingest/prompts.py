@@ -27,12 +27,18 @@ LOCAL = LazyPattern(
     rb"^[\"']?(?:sudo )?(?:\S*/)?(?:ibstat|ibstatus|ibv_devinfo|ibv_devices|rdma|ip|ethtool|lspci"
     rb"|nvidia-smi|mlxlink|show_gids|show_counters|ibdev2netdev|cma_roce_mode|mlnx_qos|lldpctl"
     rb"|lldpcli|ucx_info|dmesg|journalctl|numactl|lscpu|free|ulimit|df|mstflint"
+    rb"|perfquery(?: -[a-zA-Z]+)*\s*$"
     rb"|(?:cat|grep|head|tail) (?:-\S+ ){0,4}(?:\. )?/(?:sys|proc|dev)/\S*)(?![\w-]|\.\w)"
 )
 """Commands whose output speaks of the machine they run on, and not of the logs of others."""
 
 WORD = LazyPattern(rb"[a-z./~]")
 """How a command begins, and a comment seldom does."""
+
+
+def local(line: bytes) -> bool:
+    """Return whether a line is a bare prompt and a command that shows the machine it runs on."""
+    return line[:2] in (b"$ ", b"# ") and LOCAL.match(line[2:]) is not None
 
 
 def commands(text: bytes) -> Iterator[tuple[int, str | None]]:

@@ -84,3 +84,20 @@ def test_a_heading_holds_over_pieces():
     assert len(pieces) > 1
     assert {piece.host(0) for piece in pieces} == {"node-07"}
     assert {piece.host(0) for piece in Pieces(io.BytesIO(data))} == {None}
+
+
+@pytest.mark.parametrize("heading", ["=== cl042 ===\n", "--- cl042 ---\n", "#### cl042\n"])
+def test_an_unclear_name_is_a_heading_before_the_output_of_a_tool(heading):
+    shown = "Infiniband device 'mlx5_0' port 1 status:\n"
+    dated = "Mon Jan 12 10:00:00 UTC 2026\n# Port extended counters: Lid 131 port 1\n"
+    assert owners(heading + shown) == [("cl042", heading + shown)]
+    assert owners(heading + dated) == [("cl042", heading + dated)]
+    assert owners(heading + "a word\n") is None
+
+
+@pytest.mark.parametrize(
+    "line", ["Host: node-07", "hostname=node-07", "$ hostname\nnode-07\n$ ibstat"]
+)
+def test_what_names_the_machine_before_the_output_of_a_tool_is_a_heading(line):
+    hosts = [host for host, _ in owners(f"{line}\nCA 'mlx5_0'\n\tCA type: MT4129\n")]
+    assert hosts[-1] == "node-07"

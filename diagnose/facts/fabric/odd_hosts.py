@@ -1,9 +1,10 @@
 """Hosts that differ from the others in what should be the same everywhere.
 
-``ib.difference`` has ``attribute`` (see ``ATTRIBUTES``), ``device``, ``port``, ``board`` and
-``link_layer`` where they belong to what is compared, ``value``, ``usual``, ``agree`` of ``of``
-hosts and ``odd`` that do not, ``fewer`` (the value is a smaller number) and ``values`` (each with
-how many hosts have it).
+``ib.difference`` has ``attribute`` (see ``ATTRIBUTES``), ``device``, ``port``, ``board``,
+``link_layer`` and ``interface`` where they belong to what is compared, ``value``, ``usual``,
+``agree`` of ``of`` hosts and ``odd`` that do not, ``fewer`` (the value is a smaller number),
+``values`` (each with how many hosts have it) and ``cut`` (what the host lacks may have been cut
+off with the beginning or the end of the text).
 
 There is one event for each odd host and device; where less than four hosts are known, or less than
 three quarters agree, one that names nobody and has no ``usual``.
@@ -59,6 +60,12 @@ def _subnet(event: Event) -> Value:
     return ":".join(gid.split(":")[:4]) if infiniband and isinstance(gid, str) else None
 
 
+def _detected(event: Event) -> Value:
+    """Return whether an interface has a link, as ethtool says it."""
+    detected = event.fields.get("detected")
+    return None if detected is None else "yes" if detected else "no"
+
+
 ATTRIBUTES = (
     Attribute("firmware", "ib.port", _field("firmware"), by=("board",)),
     Attribute("lanes", "ib.port", _of_link("lanes"), by=("device", "port", "link_layer")),
@@ -66,6 +73,9 @@ ATTRIBUTES = (
     Attribute("subnet", "ib.port", _subnet, by=("device", "port")),
     Attribute("devices", "ib.port", _field("device"), by=("tool", "link_layer"), counted=True),
     Attribute("listed-devices", "ib.device", _field("device"), counted=True),
+    Attribute("listed-devices", "ib.netdev", _field("device"), counted=True),
+    Attribute("link", "net.link", _detected, by=("interface",)),
+    Attribute("speed", "net.link", _field("speed_gbps"), by=("interface",)),
 )
 """All that is compared; a new reader adds a line."""
 
@@ -107,7 +117,7 @@ def _compared(
     usual, agree = ordered[0]
     fields: dict[str, Value] = {
         "attribute": attribute.name,
-        **{name: None for name in ("device", "port", "board", "link_layer")},
+        **dict.fromkeys(("device", "port", "board", "link_layer", "interface")),
         **dict(zip(attribute.by, key, strict=True)),
         "value": " or ".join(str(value) for value, _ in ordered[:SHOWN]),
         "usual": None,
@@ -115,20 +125,62 @@ def _compared(
         "of": len(own),
         "odd": len(own) - agree,
         "fewer": False,
+        "cut": False,
         "values": [f"{value}: {_hosts(count)}" for value, count in ordered[:SHOWN]],
     }
     if len(own) < FEWEST or agree < MAJORITY * len(own):
         first = min(own)
         yield _event(next(iter(hosts[first].values())), fields, named=False)
         return
+    model = hosts[next(host for host in own if own[host] == usual)]
+    spans = _spans(hosts) if attribute.counted else {}
     for host in sorted(own):
         if own[host] != usual:
+            fewer = _is_less(own[host], usual)
             odd: dict[str, Value] = {
                 "value": own[host],
                 "usual": usual,
-                "fewer": _is_less(own[host], usual),
+                "fewer": fewer,
+                "cut": attribute.counted and fewer and _may_be_cut(hosts[host], model, spans),
             }
             yield _event(next(iter(hosts[host].values())), {**fields, **odd}, named=True)
+
+
+def _spans(hosts: dict[str, dict[Value, Event]]) -> dict[str, tuple[int, int]]:
+    """Return the lines of the first and the last record of each file."""
+    spans: dict[str, tuple[int, int]] = {}
+    for records in hosts.values():
+        for event in records.values():
+            first, last = spans.get(event.file, (event.line, event.line))
+            spans[event.file] = min(first, event.line), max(last, event.line)
+    return spans
+
+
+def _may_be_cut(
+    own: dict[Value, Event], model: dict[Value, Event], spans: dict[str, tuple[int, int]]
+) -> bool:
+    """Return whether a listing lacks what would stand where its text begins or ends.
+
+    In a paste of many hosts that is the place of the first and the last of them. A file of its own
+    begins as the file of another host does, unless its head is missing, and a cut tail leaves a
+    port without its state.
+
+    Args:
+        own: The records of the host.
+        model: Those of a host that lists all.
+        spans: Lines of the first and the last record of each file.
+    """
+    listing = sorted(own.values(), key=lambda event: (event.file, event.line))
+    first, last = listing[0], listing[-1]
+    usual = list(model)
+    missing = [value for value in usual if value not in own]
+    begins, ends = spans[first.file][0] == first.line, spans[last.file][1] == last.line
+    alone = begins and ends
+    if begins and missing == usual[: len(missing)]:
+        return not alone or first.line != next(iter(model.values())).line
+    if ends and missing == usual[-len(missing) :]:
+        return not alone or ("state" in last.fields and last.fields["state"] is None)
+    return False
 
 
 def _value(attribute: Attribute, values: dict[Value, Event]) -> Value:

@@ -4,8 +4,9 @@
 the host, or of its own earlier reading; ``basis`` says which. The rate of a port that is not
 active, or that an old kernel prints without its speed word, says nothing and is left out, and so
 is that of a bond, which is one port's or the sum. A port that is slower than its siblings on other
-hosts as well, or one of a pair, is so by design. ``same_kind`` says that the host has as many ports
-as most hosts: a storage or login node among others is no node with a slow port.
+hosts as well, or one of a pair, is so by design. So is a port of a host of another kind: with an
+adapter of another type, with less than half as many ports as most hosts, or with four ports or more
+that all run at that rate. ``same_kind`` says that the host has as many ports as most hosts.
 """
 
 from collections import Counter, defaultdict
@@ -74,11 +75,18 @@ class Peers:
 
     rates: Counter[float] = field(default_factory=Counter)
     lanes: dict[float, Value] = field(default_factory=dict)
+    boards: dict[float, set[Value]] = field(default_factory=lambda: defaultdict(set))
 
     def add(self, event: Event, rate: float) -> None:
         """Count a port."""
         self.rates[rate] += 1
         self.lanes[rate] = event.fields.get("lanes") or self.lanes.get(rate)
+        self.boards[rate].add(event.fields.get("board"))
+
+    def of_type(self, rate: float, event: Event) -> bool:
+        """Return whether ports of a rate may have an adapter of the type that a port has."""
+        board, known = event.fields.get("board"), self.boards[rate]
+        return board is None or None in known or board in known
 
     def others(self, rate: float) -> int:
         """Return how many there are beside one port of a rate."""
@@ -111,13 +119,21 @@ def derive(ports: Sequence[Event]) -> Iterator[Event]:
         beside[siblings(key, latest[key])].add(latest[key], rate)
     ports_of = Counter(key[0] for key in rates)
     usual_ports = Counter(ports_of.values()).most_common(1)[0][0] if ports_of else 0
+    rates_of: dict[str, set[float]] = defaultdict(set)
+    for key, rate in rates.items():
+        rates_of[key[0]].add(rate)
     for key, rate in rates.items():
         event = latest[key]
         hosts, near = elsewhere[on_hosts(key, event)], beside[siblings(key, event)]
         odd = near.rates[rate] == 1 and hosts.rates[rate] == 1
+        count = ports_of[key[0]]
+        uniform = count > FEWEST_PEERS and len(rates_of[key[0]]) == 1
+        usual = None if uniform or count * 2 < usual_ports else hosts.agreed(rate)
+        if usual is not None and not hosts.of_type(usual, event):
+            usual = None
         for basis, expected, peers, lanes in (
             ("earlier", best[key, _address(event)], 1, None),
-            ("hosts", hosts.agreed(rate), hosts.others(rate), hosts.lanes),
+            ("hosts", usual, hosts.others(rate), hosts.lanes),
             (
                 "siblings",
                 near.agreed(rate) if odd else None,
@@ -126,14 +142,14 @@ def derive(ports: Sequence[Event]) -> Iterator[Event]:
             ),
         ):
             if expected is not None and rate < expected:
-                usual = lanes.get(expected) if lanes else None
+                wide = lanes.get(expected) if lanes else None
                 own = event.fields.get("lanes")
                 fields: dict[str, Value] = {
                     "device": key[1], "port": key[2], "rate_gbps": rate, "expected_gbps": expected,
                     "basis": basis, "peers": peers, "lanes": own,
-                    "same_kind": ports_of[key[0]] == usual_ports,
+                    "same_kind": count == usual_ports,
                     "same_board": event.fields.get("board") is not None,
-                    "narrower": isinstance(own, int) and isinstance(usual, int) and own < usual,
+                    "narrower": isinstance(own, int) and isinstance(wide, int) and own < wide,
                 }  # fmt: skip
                 yield replace(event, name="ib.port_slower", fields=fields, fact=None)
                 break

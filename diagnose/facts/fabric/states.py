@@ -9,7 +9,8 @@
 A port that nobody uses is down on purpose, so ``ib.port_off`` needs a ``basis``: ``job`` (NCCL used
 it, or ``NCCL_IB_HCA`` names it), ``hosts`` (it is active on three quarters of four hosts or more)
 or ``siblings`` (its host has at least three other ports of its type, and all of them are active).
-``peers`` says how many others are up.
+``peers`` says how many others are up. Where NCCL of other hosts lists its adapters without this
+one, the job does without it, whoever else has it up.
 """
 
 from collections import defaultdict
@@ -32,6 +33,9 @@ EVENTS = ("ib.port_flapped", "ib.port_off", "ib.ports_waiting")
 SHOWN = ("device", "port", "state", "phys_state", "link_layer", "lid", "sm_lid")
 """Fields that the derived events take from a reading."""
 
+Used = set[tuple[str | None, str]]
+"""Host and device of adapters; a host of None means all."""
+
 SEEKING = ("Polling", "Sleep", "PortConfigurationTraining")
 """Physical states of a port that nobody switched off."""
 
@@ -45,7 +49,7 @@ def derive(ports: Sequence[Event], used: Sequence[Event]) -> Iterator[Event]:
     """
     latest = newest(ports)
     yield from _flapped(ports)
-    yield from _off(latest, _used(used))
+    yield from _off(latest, _listed(used), _named(used))
     yield from _waiting(latest)
 
 
@@ -70,7 +74,7 @@ def _flapped(ports: Sequence[Event]) -> Iterator[Event]:
             yield _derived(event, "ib.port_flapped", {})
 
 
-def _off(latest: Mapping[Key, Event], used: set[tuple[str | None, str]]) -> Iterator[Event]:
+def _off(latest: Mapping[Key, Event], listed: Used, named: Used) -> Iterator[Event]:
     elsewhere: dict[tuple[Value, ...], list[int]] = defaultdict(lambda: [0, 0])
     beside: dict[tuple[Value, ...], list[int]] = defaultdict(lambda: [0, 0])
     for key, event in latest.items():
@@ -78,14 +82,21 @@ def _off(latest: Mapping[Key, Event], used: set[tuple[str | None, str]]) -> Iter
             for count in (elsewhere[on_hosts(key, event)], beside[siblings(key, event)]):
                 count[0] += 1
                 count[1] += event.fields["state"] == "ACTIVE"
+    takers: dict[str, set[str]] = defaultdict(set)
+    for host, name in listed:
+        if host is not None:
+            takers[name].add(host)
+    listing = set().union(*takers.values())
     for key, event in latest.items():
         if event.fields.get("state") != "DOWN" or _kept_down(event):
             continue
         hosts, active = elsewhere[on_hosts(key, event)]
         ports, up = beside[siblings(key, event)]
         device = str(key[1])
-        if (event.host, device) in used or (None, device) in used:
+        if {(event.host, device), (None, device)} & (listed | named):
             basis, peers = "job", 0
+        elif _others(listing, event.host) and not _others(takers[device], event.host):
+            continue
         elif hosts > FEWEST_PEERS and active >= MAJORITY * hosts:
             basis, peers = "hosts", active
         elif _is_odd(event) and ports > FEWEST_PEERS and up == ports - 1:
@@ -93,6 +104,11 @@ def _off(latest: Mapping[Key, Event], used: set[tuple[str | None, str]]) -> Iter
         else:
             continue
         yield _derived(event, "ib.port_off", {"basis": basis, "peers": peers})
+
+
+def _others(hosts: set[str], host: str | None) -> int:
+    """Return how many hosts there are beside one; NCCL there lists no port that is down."""
+    return len(hosts) - (host in hosts)
 
 
 def _waiting(latest: Mapping[Key, Event]) -> Iterator[Event]:
@@ -115,19 +131,25 @@ def _waiting(latest: Mapping[Key, Event]) -> Iterator[Event]:
     )
 
 
-def _used(statements: Sequence[Event]) -> set[tuple[str | None, str]]:
-    """Return host and device of each adapter that the job uses; a host of None means all."""
-    found: set[tuple[str | None, str]] = set()
+def _listed(statements: Sequence[Event]) -> Used:
+    """Return the adapters that NCCL says it uses."""
+    found: Used = set()
     for event in statements:
-        if event.name == "nccl.ib.devices":
-            hcas = event.fields.get("hcas")
-            names = hcas if isinstance(hcas, list) else []
-            found.update((event.host, str(name)) for name in names)
-        elif event.fields.get("name") == "NCCL_IB_HCA":
-            value = str(event.fields.get("value") or "")
-            if value[:1] != "^":
-                listed = (name.partition(":")[0] for name in value.lstrip("=").split(","))
-                found.update((event.host, name) for name in listed if name[-1:].isdigit())
+        hcas = event.fields.get("hcas") if event.name == "nccl.ib.devices" else None
+        for name in hcas if isinstance(hcas, list) else ():
+            # the ports of one adapter are joined by a plus
+            found.update((event.host, one) for one in str(name).split("+"))
+    return found
+
+
+def _named(statements: Sequence[Event]) -> Used:
+    """Return the adapters that NCCL_IB_HCA names in full."""
+    found: Used = set()
+    for event in statements:
+        value = str(event.fields.get("value") or "")
+        if event.fields.get("name") == "NCCL_IB_HCA" and value[:1] != "^":
+            names = (name.partition(":")[0] for name in value.lstrip("=").split(","))
+            found.update((event.host, name) for name in names if name[-1:].isdigit())
     return found
 
 

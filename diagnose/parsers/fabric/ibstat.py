@@ -19,7 +19,8 @@ without indents; an adapter for iWARP or of an unknown kind has another word in 
 no unit: it is Gb/s, 2.5 is one lane of the slowest speed, ``(FDR10)`` may stand behind it. 10 is what old
 kernels have for any speed that they do not know, so that alone is no rate.
 
-*Empty*: nothing is printed without an adapter. *Cut off*: a port without its state is noted.
+*Empty*: nothing is printed without an adapter. *Cut off*: a port without its state is noted;
+its event says that it is listed, and no more.
 """
 
 import re
@@ -72,6 +73,8 @@ def _read(lines: list[Line]) -> Iterator[Event]:
             adapter[key[1]] = key[2]
     for (first, found), end in zip(ports, ends, strict=True):
         if "State" not in found:
+            named: dict[str, Value] = {"device": name[1], "port": int(found["port"])}
+            yield port_event(first, "ibstat", named, end)
             raise Note(f"the state of {name[1]} port {found['port']} is cut off")
         yield port_event(first, "ibstat", _fields(name[1], adapter, found), end)
 

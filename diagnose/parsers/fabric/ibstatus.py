@@ -22,7 +22,7 @@ word on a healthy fast link. LIDs are hexadecimal here and decimal in other tool
 host with adapters of several makes it is common for those nobody uses.
 
 *Empty*: ``Fatal error:  No devices`` gives ``ib.no_devices``: no driver, or none in this container.
-*Cut off*: a port without its state is noted.
+*Cut off*: a port without its state is noted; its event says that it is listed, and no more.
 """
 
 from collections.abc import Iterator
@@ -47,6 +47,9 @@ def _read(lines: list[Line]) -> Iterator[Event]:
     assert head is not None
     found = {key[1]: key[2] for line in lines[1:] if (key := _KEY.match(line.text))}
     if "state" not in found:
+        yield port_event(
+            lines[0], "ibstatus", {"device": head[1], "port": int(head[2])}, lines[-1].number
+        )
         raise Note(f"the state of {head[1]} port {head[2]} is cut off")
     layer, gid = found.get("link_layer"), found.get("default gid")
     fields = {
