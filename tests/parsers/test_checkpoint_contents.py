@@ -4,9 +4,10 @@ import pytest
 
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import judge as judging
-from diagnose.parsers.checkpoint.contents import parts_of, steps_inside, world_inside
+from diagnose.parsers.checkpoint.contents import parts_of, world_inside
 from diagnose.parsers.checkpoint.inside import Contents
 from diagnose.parsers.checkpoint.layouts import layout_of
+from diagnose.parsers.checkpoint.mixed import steps_inside
 from diagnose.parsers.checkpoint.pointers import pointers
 from diagnose.parsers.checkpoint.tree import checkpoints
 
@@ -65,7 +66,10 @@ def test_steps_and_world_size_are_read_from_the_values():
         "b.pt": {"global_steps": 400, "global_step": True},
         "c.pt": {"lr": 0.1},
     }
-    assert steps_inside(values) == {"a.pt": 500, "b.pt": 400}
+    assert steps_inside(values) == {
+        "iteration of a.pt": {"a.pt": 500},
+        "global_steps of b.pt": {"b.pt": 400},
+    }
     assert world_inside(values) == 16
     assert world_inside({"c.pt": {"world_size": True}}) is None
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.parsers.checkpoint.layouts import Layout
+from diagnose.parsers.checkpoint.mixed import Mixed
 from diagnose.parsers.checkpoint.names import expected_names, is_tail
 from diagnose.parsers.checkpoint.pointers import Pointer
 from diagnose.parsers.checkpoint.tree import DATA, Checkpoint
@@ -24,6 +25,9 @@ NUMBERED = ("zero", "universal", "legacy", "zarr", "local")
 TEMPORARY = LazyPattern(
     r"\.tmp$|\.partial$|\.inprogress$|(?:^|/)tmp[^/]*$|\.orbax-checkpoint-tmp|-unfinished$"
 )
+
+WEIGHTS = LazyPattern(r"model|\.distcp$|\.safetensors$|^global_step")
+"""Files of weights, of adapters too, in a checkpoint of Hugging Face's Trainer."""
 
 
 @dataclass(slots=True)
@@ -55,6 +59,7 @@ def state_of(
     finished: Sequence[Checkpoint],
     *,
     damaged: Sequence[str] = (),
+    mixed: Mixed | None = None,
     needed: Collection[str] = (),
     unfinished: str | None = None,
     pointer: Pointer | None = None,
@@ -68,12 +73,14 @@ def state_of(
         others: The other checkpoints of its run that have this layout.
         finished: Those of them that lack no marker of their own.
         damaged: What is wrong with which of its files, in words.
-        needed: Files that its indexes name, by their path inside it.
+        mixed: Files of another save in it.
+        needed: Files that its indexes or contents call for, by their path inside it.
         unfinished: Marker beside it that says so (NeMo 2).
         pointer: The pointer of its run.
         beyond: Returns those of its files that may stand where a listing is cut off.
     """
-    holes = (expected_names(point.files) | set(needed)) - set(point.files)
+    names = set(point.files)
+    holes = (expected_names(names) | set(needed) | _weights(point, layout)) - names
     absent = _absent(point, finished)
     tail = is_tail(absent, point.files)
     wanted = holes if tail else holes | absent
@@ -85,6 +92,8 @@ def state_of(
         state.why.append(f"{state.missing[0]}{f' and {more} more' if more else ''} missing")
     if state.marker:
         state.why.append(state.marker)
+    if mixed:
+        state.why.append(f"{mixed.names[0]} is of another save")
     if state.why:
         state.complete = False
         return state
@@ -105,6 +114,12 @@ def _absent(point: Checkpoint, finished: Sequence[Checkpoint]) -> set[str]:
         return set()
     common = set.intersection(*(set(one.alike) for one in finished))
     return {name for name in common - set(point.alike) if DATA.search(name)}
+
+
+def _weights(point: Checkpoint, layout: Layout) -> set[str]:
+    """Return the file of weights that one of Hugging Face's Trainer needs, where it has none."""
+    trained = layout.framework == "hf" and "trainer_state.json" in point.files
+    return {"model.safetensors"} if trained and not any(map(WEIGHTS.search, point.files)) else set()
 
 
 def own_marker(point: Checkpoint, layout: Layout) -> str | None:
