@@ -64,9 +64,7 @@ def of_checkpoint(
         yield _mixed_event(point, mixed)
 
 
-def _folder(
-    point: Checkpoint, layout: Layout, state: State, parts: Parts, values: Values
-) -> Event:
+def _folder(point: Checkpoint, layout: Layout, state: State, parts: Parts, values: Values) -> Event:
     names = point.files
     zero, model = zero_ranks(names), model_ranks(names)
     fields: dict[str, Value] = {

@@ -64,6 +64,7 @@ def state_of(
     unfinished: str | None = None,
     pointer: Pointer | None = None,
     beyond: Callable[[set[str]], set[str]] = nowhere,
+    hidden: bool = True,
 ) -> State:
     """Judge one checkpoint.
 
@@ -78,6 +79,7 @@ def state_of(
         unfinished: Marker beside it that says so (NeMo 2).
         pointer: The pointer of its run.
         beyond: Returns those of its files that may stand where a listing is cut off.
+        hidden: Files whose names begin with a dot would show.
     """
     names = set(point.files)
     holes = (expected_names(names) | set(needed) | _weights(point, layout)) - names
@@ -86,7 +88,8 @@ def state_of(
     wanted = holes if tail else holes | absent
     unseen = beyond(wanted)
     state = State(None, list(damaged), sorted(wanted - unseen))
-    state.marker = unfinished or own_marker(point, layout) or _usual_marker(point, others)
+    state.marker = unfinished or own_marker(point, layout, hidden=hidden)
+    state.marker = state.marker or _usual_marker(point, others)
     if state.missing:
         more = len(state.missing) - 1
         state.why.append(f"{state.missing[0]}{f' and {more} more' if more else ''} missing")
@@ -97,7 +100,9 @@ def state_of(
     if state.why:
         state.complete = False
         return state
-    if unseen:
+    if not hidden and layout.form in ("dcp", "torch_dist"):
+        state.why.append("the listing shows no hidden files, so not .metadata either")
+    elif unseen:
         state.why.append("the listing may be cut off there")
     elif tail:
         state.why.append("the highest ranks of the other steps have no file here")
@@ -122,8 +127,14 @@ def _weights(point: Checkpoint, layout: Layout) -> set[str]:
     return {"model.safetensors"} if trained and not any(map(WEIGHTS.search, point.files)) else set()
 
 
-def own_marker(point: Checkpoint, layout: Layout) -> str | None:
-    """Return the sign that a save did not finish, None without one."""
+def own_marker(point: Checkpoint, layout: Layout, *, hidden: bool = True) -> str | None:
+    """Return the sign that a save did not finish, None without one.
+
+    Args:
+        point: The checkpoint.
+        layout: Of it.
+        hidden: Files whose names begin with a dot would show.
+    """
     names = point.files
     if "orbax-checkpoint-tmp" in point.path:
         return "a temporary folder of Orbax"
@@ -134,7 +145,7 @@ def own_marker(point: Checkpoint, layout: Layout) -> str | None:
     for folder in sorted(folders):
         inner = f"{folder}/" if folder else ""
         local = any(n.startswith(f"{inner}__") and n.endswith(".metadata") for n in names)
-        if f"{inner}.metadata" not in names and not local:
+        if hidden and f"{inner}.metadata" not in names and not local:
             return f"no {inner}.metadata"
     resumable = any(name.startswith(("optimizer.", "rng_state", "scheduler.")) for name in names)
     if layout.framework == "hf" and "trainer_state.json" not in names and resumable:
@@ -167,6 +178,8 @@ def _doubt(
     if layout.form == "file":
         return _doubt_of_file(point, others)
     if layout.framework == "accelerate" or "_CHECKPOINT_METADATA" in names:
+        return None
+    if layout.form == "sharded":  # its names state how many there are
         return None
     return "its names do not say"
 

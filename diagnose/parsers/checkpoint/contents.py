@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.parsers.checkpoint.layouts import Framework, Layout
 from diagnose.model.event import Value
+from diagnose.parsers.checkpoint.layouts import Framework, Layout
 from diagnose.parsers.checkpoint.mixed import STEP_KEYS, Values
 from diagnose.parsers.checkpoint.names import placed_names, zero_names
 from diagnose.parsers.checkpoint.tree import Checkpoint
@@ -117,7 +117,8 @@ def parts_of(
             has[part] = False if part in own or (whole and part != "scaler") else None
     never = [part for part in NEVER.get(layout.framework, ()) if not has[part]]
     has |= dict.fromkeys(never)
-    bare = (layout.framework in FILES or whole) and not any(has[part] for part in EXPORTED)
+    told = layout.framework in FILES or whole or layout.form == "sharded"
+    bare = told and not any(has[part] for part in EXPORTED)
     bare = bare and bool(point.data)
     return Parts(has, never, bare)
 

@@ -78,6 +78,7 @@ class Tree:
         first: The first file of a listing that may begin before it, None if it does not.
         last: The last file of one that may go on behind it, likewise.
         ordered: Files stand in the order of their names, so that it shows what lies beyond.
+        hidden: Files whose names begin with a dot would show.
         digests: Of the contents of files, by name, where they are known.
     """
 
@@ -87,6 +88,7 @@ class Tree:
     first: str | None = None
     last: str | None = None
     ordered: bool = True
+    hidden: bool = True
     digests: Mapping[str, str] = field(default_factory=dict)
 
     def beyond(self, point: Checkpoint) -> Callable[[set[str]], set[str]]:
@@ -125,7 +127,10 @@ def judge(tree: Tree) -> Iterator[Event]:
     points = checkpoints(tree.folder, entries)
     needed = _by_checkpoint(points, indexes.needed(seen.indexes))
     layouts = {point.path: layout_of(point) for point in points}
-    whole = {point.path: own_marker(point, layouts[point.path]) is None for point in points}
+    whole = {
+        point.path: own_marker(point, layouts[point.path], hidden=tree.hidden) is None
+        for point in points
+    }
     unfinished = _markers(entries)
     known = pointers(entries)
     inside = {point.path: _contents(point, seen) for point in points}
@@ -160,6 +165,7 @@ def judge(tree: Tree) -> Iterator[Event]:
             unfinished=unfinished.pop(_stem(point.path), None),
             pointer=next((one for one in known if one.parent == point.parent), None),
             beyond=tree.beyond(point),
+            hidden=tree.hidden,
         )
         if parts.weights_only:
             exports.add(point.path)
