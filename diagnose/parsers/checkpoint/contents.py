@@ -130,14 +130,12 @@ def stated_names(point: Checkpoint, values: Values) -> set[str]:
         point: The checkpoint.
         values: In its files.
     """
-    expected: set[str] = set()
-    for known in values.values():
-        data, tensor, pipeline = (_whole(known.get(key)) for key in SIZE_KEYS)
-        if data:
-            expected |= zero_names(point.files, data)
-        if tensor and pipeline:
-            expected |= placed_names(point.files, tensor, pipeline)
-    return expected
+    data, tensor, pipeline = (
+        max((_whole(known.get(key)) or 0 for known in values.values()), default=0)
+        for key in SIZE_KEYS
+    )
+    expected = zero_names(point.files, data) if data else set()
+    return expected | (placed_names(point.files, tensor, pipeline) if tensor else set())
 
 
 def _whole(value: Value) -> int | None:

@@ -48,7 +48,7 @@ TREE = LazyPattern(
     rf"\[(?P<mode>[^\]\d]*)(?P<size>{SIZE})(?: +(?P<date>{DATE}))?\] *(?P<name>\S.*)$"
 )
 HASH = LazyPattern(
-    r"^\\?(?P<digest>[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}) [ *]?(?P<name>\S.*)$"
+    r"^ *\\?(?P<digest>[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}) [ *]?(?P<name>\S.*)$"
 )
 STAT_FILE = LazyPattern(r"^ *File: ['\"‘“]?(?P<name>[^'\"’”]+?)['\"’”]?$")
 STAT_SIZE = LazyPattern(r"^ *Size: (?P<size>\d+)\s+Blocks: ")

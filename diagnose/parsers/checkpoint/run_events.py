@@ -56,10 +56,10 @@ def of_run(
         run: The checkpoints of a run, in rising order.
         states: Whether each is whole, by path.
         layouts: Of each, by path.
-        exports: Paths of those that hold weights only; one counts where no other is whole.
+        exports: Paths of those that hold weights only; they count where all are such.
     """
-    whole = [point for point in run if states[point.path].complete]
-    whole = [point for point in whole if point.path not in exports] or whole
+    resumable = [point for point in run if point.path not in exports] or run
+    whole = [point for point in resumable if states[point.path].complete]
     newer = run[run.index(whole[-1]) + 1 :] if whole else run
     broken = [
         f"{one.shown}: {'; '.join(states[one.path].why)}" for one in newer if states[one.path].why
