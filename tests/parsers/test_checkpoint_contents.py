@@ -185,3 +185,14 @@ def test_a_pointer_inside_a_folder_of_hugging_face_leads_to_the_folder_beside_it
     for pointer, why in ((right, []), (wrong, ["no such checkpoint is there"])):
         found = judging.judge(judging.Tree("in", [*files, pointer]))
         assert [e["why"] for e in found if e.name == "ckpt.latest_dangling"] == why
+
+
+def test_weights_alone_are_no_place_to_resume_from_beside_whole_checkpoints():
+    whole = ("model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth")
+    saved = {5: whole, 6: whole[:1]}
+    files = [
+        Entry(f"out/checkpoint-{step}/{name}", 100)
+        for step, names in saved.items() for name in (*names, "trainer_state.json")
+    ]  # fmt: skip
+    found = list(judging.judge(judging.Tree("in", files)))
+    assert [event["step"] for event in named(found, "ckpt.newest_complete")] == [5]
