@@ -4,9 +4,10 @@ import pytest
 
 from diagnose.ingest.source import Entry
 from diagnose.parsers.checkpoint import judge as judging
-from diagnose.parsers.checkpoint.contents import parts_of, steps_inside, world_inside
+from diagnose.parsers.checkpoint.contents import parts_of, world_inside
 from diagnose.parsers.checkpoint.inside import Contents
 from diagnose.parsers.checkpoint.layouts import layout_of
+from diagnose.parsers.checkpoint.mixed import steps_inside
 from diagnose.parsers.checkpoint.pointers import pointers
 from diagnose.parsers.checkpoint.tree import checkpoints
 
@@ -65,9 +66,73 @@ def test_steps_and_world_size_are_read_from_the_values():
         "b.pt": {"global_steps": 400, "global_step": True},
         "c.pt": {"lr": 0.1},
     }
-    assert steps_inside(values) == {"a.pt": 500, "b.pt": 400}
+    assert steps_inside(values) == {
+        "iteration of a.pt": {"a.pt": 500},
+        "global_steps of b.pt": {"b.pt": 400},
+    }
     assert world_inside(values) == 16
     assert world_inside({"c.pt": {"world_size": True}}) is None
+
+
+def judged(monkeypatch, inside):
+    """Judge files by what is said to be in them."""
+    monkeypatch.setattr(judging.look, "look", lambda entries: judging.look.Look([], {}, inside))
+    return list(judging.judge(judging.Tree("in", [Entry(name, 100, b"PK") for name in inside])))
+
+
+def named(events, name):
+    return [event for event in events if event.name == name]
+
+
+def test_a_checkpoint_with_a_file_of_another_save_is_not_the_one_to_resume_from(monkeypatch):
+    stated = {400: (400, 400), 500: (500, 400)}
+    inside = {
+        f"ckpt/iter_0000{step}/mp_rank_0{n}/model_optim_rng.pt": Contents(("model",), {"iteration": one})
+        for step, two in stated.items() for n, one in enumerate(two)
+    }  # fmt: skip
+    found = judged(monkeypatch, inside)
+    assert [event["step"] for event in named(found, "ckpt.newest_complete")] == [400]
+
+
+@pytest.mark.parametrize("steps, mixed", [((99, 199, 299), []), ((100, 200, 200), [300])])
+def test_a_lone_step_inside_counts_where_the_others_of_the_run_have_their_own(
+    monkeypatch, steps, mixed
+):
+    inside = {
+        f"out/step_{n}00/trainer.pt": Contents(("global_step",), {"global_step": step})
+        for n, step in enumerate(steps, 1)
+    }
+    found = named(judged(monkeypatch, inside), "ckpt.mixed_steps")
+    assert [event["step"] for event in found] == mixed
+
+
+def test_files_of_two_kinds_may_count_in_two_ways(monkeypatch):
+    inside = {
+        "out/step_500/custom_checkpoint_0.pkl": Contents(("step",), {"step": 500}),
+        "out/step_500/random_states_0.pkl": Contents(("step",), {"step": 0}),
+    }
+    assert named(judged(monkeypatch, inside), "ckpt.mixed_steps") == []
+
+
+def test_a_size_stated_inside_shows_that_the_last_files_are_missing(monkeypatch):
+    base = "ckpt/global_step5/"
+    names = [f"{base}zero_pp_rank_{n}_mp_rank_00_optim_states.pt" for n in range(2)]
+    inside = {name: Contents((), {"optimizer_state_dict.partition_count": 4}) for name in names}
+    inside[f"{base}mp_rank_00_model_states.pt"] = Contents()
+    (missing,) = named(judged(monkeypatch, inside), "ckpt.missing_shards")
+    assert missing["missing"] == [
+        f"zero_pp_rank_{n}_mp_rank_00_optim_states.pt" for n in (2, 3)
+    ]  # fmt: skip
+    args = {"args.tensor_model_parallel_size": 2, "args.pipeline_model_parallel_size": 1}
+    inside = {"ckpt/iter_0000005/mp_rank_00/model_optim_rng.pt": Contents((), args)}
+    (missing,) = named(judged(monkeypatch, inside), "ckpt.missing_shards")
+    assert missing["missing"] == ["mp_rank_01/model_optim_rng.pt"]
+
+
+def test_names_of_settings_are_no_state():
+    names = [f"out/checkpoint-5/{name}" for name in ("model.safetensors", "rng_state.pth", "trainer_state.json", "training_args.bin")]  # fmt: skip
+    found = has(names, {"training_args.bin": ("optim", "lr_scheduler_type", "half_precision")})
+    assert found == {"optimizer": False, "scheduler": False, "rng": True}
 
 
 def test_files_that_state_another_step_make_a_mixed_checkpoint(monkeypatch):
@@ -120,3 +185,14 @@ def test_a_pointer_inside_a_folder_of_hugging_face_leads_to_the_folder_beside_it
     for pointer, why in ((right, []), (wrong, ["no such checkpoint is there"])):
         found = judging.judge(judging.Tree("in", [*files, pointer]))
         assert [e["why"] for e in found if e.name == "ckpt.latest_dangling"] == why
+
+
+def test_weights_alone_are_no_place_to_resume_from_beside_whole_checkpoints():
+    whole = ("model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth")
+    saved = {5: whole, 6: whole[:1]}
+    files = [
+        Entry(f"out/checkpoint-{step}/{name}", 100)
+        for step, names in saved.items() for name in (*names, "trainer_state.json")
+    ]  # fmt: skip
+    found = list(judging.judge(judging.Tree("in", files)))
+    assert [event["step"] for event in named(found, "ckpt.newest_complete")] == [5]

@@ -15,6 +15,11 @@ LAYOUTS = {
         ("torchtitan", "dcp", "step-500", 500),
         ["checkpoint/step-500/__0_0.distcp", "checkpoint/step-500/__1_0.distcp", "checkpoint/step-500/.metadata"],
     ),
+    "diffusers, saved by accelerate": (
+        ("accelerate", "full", "checkpoint-500", 500),
+        [f"out/checkpoint-500/{f}" for f in ("optimizer.bin", "scheduler.bin", "random_states_0.pkl",
+         "unet/diffusion_pytorch_model.safetensors")],
+    ),
     "megatron legacy": (
         ("megatron", "legacy", "iter_0000500", 500),
         [f"ckpt/iter_0000500/mp_rank_{t:02d}_{p:03d}/{f}" for t in (0, 1) for p in (0, 1)
@@ -310,3 +315,14 @@ def test_what_is_wrong_with_newer_steps_stands_beside_the_one_to_resume_from():
     assert newest["newer"] == [
         "ckpt/global_step600: zero_pp_rank_1_mp_rank_00_optim_states.pt missing"
     ]
+
+
+def test_a_checkpoint_of_the_trainer_needs_weights():
+    def missing(*weights):
+        names = ("optimizer.pt", "trainer_state.json", *weights)
+        entries = [Entry(f"out/checkpoint-5/{name}", MIB) for name in names]
+        found = judge(Tree("in", entries))
+        return [event["missing"] for event in found if event.name == "ckpt.missing_shards"]
+
+    assert missing() == [["model.safetensors"]]
+    assert missing("adapter_model.safetensors") == missing("global_step5/x_model_states.pt") == []

@@ -124,10 +124,33 @@ def test_it_stands_between_the_lines_of_a_log_with_other_line_ends(form):
 
 
 @pytest.mark.parametrize("form", ["ls -lR", "ls --full-time", "find -ls", "du -a", "sha256sum"])
-@pytest.mark.parametrize("prefix", ["[rank0]: ", "2026-08-01 10:04:00,123 - ops - INFO - "])
+@pytest.mark.parametrize("prefix", ["[rank0]: ", "2026-08-01 10:04:00,123 - ops - INFO - ", "   "])
 def test_prefixes_of_a_log_do_no_harm(form, prefix):
     text = "".join(f"{prefix}{line}\n" for line in FORMS[form].splitlines())
     assert judged(events(text)) == EXPECTED
+
+
+@pytest.mark.parametrize("form", ["ls --full-time", "find -ls", "find -printf +", "gsutil ls -l"])
+def test_the_time_of_a_collector_is_not_taken_for_that_of_the_file(form):
+    text = "".join(f"2026-08-02T03:04:07.123456789Z {line}\n" for line in FORMS[form].splitlines())
+    assert judged(events(text)) == EXPECTED
+
+
+@pytest.mark.parametrize("prefix", ["node-07: ", "   "])
+def test_a_tree_keeps_its_levels_behind_what_stands_before_all_its_lines(prefix):
+    text = "".join(f"{prefix}{line}\n" for line in FORMS["tree -s"].splitlines())
+    assert judged(events(text)) == EXPECTED
+
+
+def test_hidden_files_that_a_listing_does_not_show_are_not_missing():
+    def folder(*hidden):
+        names = (*hidden, "__0_0.distcp", "__1_0.distcp")
+        rows = "".join(f"-rw-r--r-- 1 train train 4096 2026-08-01 10:03 {n}\n" for n in names)
+        return judged(events(f"ckpt/step-500:\ntotal 8\n{rows}"))
+
+    assert folder() == ({500: None}, [], [])
+    assert folder(".metadata") == ({500: True}, [], [500])
+    assert folder(".metadata.tmp") == ({500: False}, [], [])
 
 
 def test_events_stand_at_the_lines_of_the_listing():

@@ -69,6 +69,8 @@ def test_a_file_older_than_the_save_before_was_left_over():
     mixed = dcp(4, [0, -2 * HOUR, 2, 3], START + 4 * HOUR)
     (found,) = events("ckpt.mixed_steps", *before, mixed)
     assert (found["step"], found["paths"], found["by"]) == (4, ["__1_0.distcp"], "time")
+    seconds = [dcp(n, [0, 0.1, 0.2, 0.3], START + n) for n in (1, 2, 3)]
+    assert events("ckpt.mixed_steps", *seconds, dcp(4, [0, -2, 0.2, 0.3], START + 4)) == []
     spread = dcp(4, [0, -60, 2, 3], START + 4 * HOUR)
     assert events("ckpt.mixed_steps", *before, spread) == []
 

@@ -6,13 +6,14 @@ Not a parser: the judge of checkpoints asks it.
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.model.event import Event, Nature, Value
-from diagnose.parsers.checkpoint import sizes, write_times
+from diagnose.parsers.checkpoint import write_times
 from diagnose.parsers.checkpoint.completeness import State
-from diagnose.parsers.checkpoint.contents import PARTS, parts_of, steps_inside, world_inside
-from diagnose.parsers.checkpoint.inside import Contents
+from diagnose.parsers.checkpoint.contents import PARTS, Parts, world_inside
 from diagnose.parsers.checkpoint.layouts import Layout
+from diagnose.parsers.checkpoint.mixed import Mixed, Values
 from diagnose.parsers.checkpoint.names import RNG, model_ranks, world_size, zero_ranks
-from diagnose.parsers.checkpoint.tree import Checkpoint, step_of
+from diagnose.parsers.checkpoint.sizes import Outlier
+from diagnose.parsers.checkpoint.tree import Checkpoint
 
 LISTED = 50
 """Files that an event names; it counts all."""
@@ -28,7 +29,12 @@ def event_of(
 
 
 def of_checkpoint(
-    point: Checkpoint, layout: Layout, state: State, inside: dict[str, Contents]
+    point: Checkpoint,
+    layout: Layout,
+    state: State,
+    parts: Parts,
+    values: Values,
+    mixed: Mixed | None,
 ) -> Iterator[Event]:
     """Yield what a checkpoint is and what it lacks.
 
@@ -36,9 +42,11 @@ def of_checkpoint(
         point: The checkpoint.
         layout: Of it.
         state: Whether it is whole.
-        inside: What is in its files, as far as they were read.
+        parts: Of the state of a run that it holds.
+        values: In its files, as far as they were read.
+        mixed: The files of another save in it.
     """
-    yield _folder(point, layout, state, inside)
+    yield _folder(point, layout, state, parts, values)
     if state.missing:
         holes: dict[str, Value] = {
             "path": point.shown,
@@ -52,14 +60,13 @@ def of_checkpoint(
         yield event_of("ckpt.missing_shards", Nature.ERROR, point.shown, text, holes)
     if state.marker:
         yield unfinished(point.shown, point.step, state.marker)
-    yield from _mixed(point, inside)
+    if mixed is not None:
+        yield _mixed_event(point, mixed)
 
 
-def _folder(point: Checkpoint, layout: Layout, state: State, inside: dict[str, Contents]) -> Event:
+def _folder(point: Checkpoint, layout: Layout, state: State, parts: Parts, values: Values) -> Event:
     names = point.files
-    parts = parts_of(point, layout, {name: found.keys for name, found in inside.items()})
     zero, model = zero_ranks(names), model_ranks(names)
-    stated = world_size(names) or world_inside({n: found.values for n, found in inside.items()})
     fields: dict[str, Value] = {
         "path": point.shown,
         "layout": layout.framework,
@@ -75,7 +82,7 @@ def _folder(point: Checkpoint, layout: Layout, state: State, inside: dict[str, C
         "never": [*parts.never] or None,
         "weights_only": parts.weights_only,
         "rng_files": sum(RNG.search(name) is not None for name in names),
-        "world_size": stated,
+        "world_size": world_size(names) or world_inside(values),
         "zero_dp": zero[0] if zero else None,
         "zero_ranks": zero[0] * zero[1] if zero else None,
         "tp": model[0] if model else None,
@@ -96,29 +103,17 @@ def unfinished(path: str, step: int | None, marker: str) -> Event:
     return event_of("ckpt.marker_incomplete", Nature.ERROR, path, text, fields)
 
 
-def _mixed(point: Checkpoint, inside: dict[str, Contents]) -> Iterator[Event]:
-    """Yield files of another step, as names inside the checkpoint or the files themselves say."""
-    named = {
-        name: step for name in point.files if (step := step_of(name)) is not None and "/" in name
-    }
-    read = steps_inside({name: found.values for name, found in inside.items()})
-    for by, steps in (("name", named), ("content", read)):
-        known = {*steps.values()} | ({point.step} if point.step is not None else set())
-        strangers = sorted(name for name, step in steps.items() if step != point.step)
-        if len(known) > 1 and strangers:
-            yield _mixed_event(point, strangers, by, sorted(known))
-
-
-def _mixed_event(point: Checkpoint, names: list[str], by: str, steps: list[int]) -> Event:
+def _mixed_event(point: Checkpoint, found: Mixed) -> Event:
+    count, first = len(found.names), found.names[0]
     fields: dict[str, Value] = {
         "path": point.shown,
         "step": point.step,
-        "steps": [*steps],
-        "paths": [*names[:LISTED]],
-        "count": len(names),
-        "by": by,
+        "steps": [*found.steps],
+        "paths": [*found.names[:LISTED]],
+        "count": count,
+        "by": found.by,
     }
-    text = f"{point.shown}: {len(names)} files of another save, first {names[0]} (by {by})"
+    text = f"{point.shown}: {count} files of another save, first {first} (by {found.by})"
     return event_of("ckpt.mixed_steps", Nature.ERROR, point.shown, text, fields)
 
 
@@ -131,29 +126,21 @@ def of_random_states(point: Checkpoint, digests: Mapping[str, str]) -> Iterator[
         yield event_of("ckpt.rng_same", Nature.MEASUREMENT, point.shown, text, fields)
 
 
-def of_comparison(
-    point: Checkpoint, others: Sequence[Checkpoint], *, exact: bool
-) -> Iterator[Event]:
-    """Yield what a checkpoint shows beside the others of its run.
+def of_outlier(point: Checkpoint, found: Outlier) -> Event:
+    """Return the event of a file that is smaller than those of other steps or ranks."""
+    name, size = found.entry.name, found.entry.size
+    fields: dict[str, Value] = {
+        "path": name, "step": point.step, "size": size, "median": found.usual,
+        "against": found.against,
+    }  # fmt: skip
+    text = f"{name}: {size} bytes, {found.usual} in the {found.against}"
+    return event_of("ckpt.size_outlier", Nature.ERROR, name, text, fields, 1)
 
-    Args:
-        point: The checkpoint.
-        others: The other checkpoints of its run.
-        exact: Sizes are in bytes and not rounded.
-    """
-    for found in sizes.outliers(point, others, exact=exact):
-        name, size = found.entry.name, found.entry.size
+
+def of_times(point: Checkpoint, others: Sequence[Checkpoint]) -> Iterator[Event]:
+    """Yield who wrote a checkpoint late, or that it was written slowly beside the others of its run."""
+    if late := write_times.lateness(point):
         fields: dict[str, Value] = {
-            "path": name, "step": point.step, "size": size, "median": found.usual,
-            "against": found.against,
-        }  # fmt: skip
-        text = f"{name}: {size} bytes, {found.usual} in the {found.against}"
-        yield event_of("ckpt.size_outlier", Nature.ERROR, name, text, fields, 1)
-    if old := write_times.left_over(point, others):
-        inner = sorted(name for name, entry in point.files.items() if entry in old)
-        yield _mixed_event(point, inner, "time", [])
-    elif late := write_times.lateness(point):
-        fields = {
             "path": point.shown, "step": point.step, "ranks": [*late.ranks], "late": late.late,
             "median": late.usual, "writers": late.writers, "kind": late.kind,
         }  # fmt: skip

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.parsers.checkpoint.layouts import Layout
+from diagnose.parsers.checkpoint.mixed import Mixed
 from diagnose.parsers.checkpoint.names import expected_names, is_tail
 from diagnose.parsers.checkpoint.pointers import Pointer
 from diagnose.parsers.checkpoint.tree import DATA, Checkpoint
@@ -24,6 +25,9 @@ NUMBERED = ("zero", "universal", "legacy", "zarr", "local")
 TEMPORARY = LazyPattern(
     r"\.tmp$|\.partial$|\.inprogress$|(?:^|/)tmp[^/]*$|\.orbax-checkpoint-tmp|-unfinished$"
 )
+
+WEIGHTS = LazyPattern(r"model|\.distcp$|\.safetensors$|^global_step")
+"""Files of weights, of adapters too, in a checkpoint of Hugging Face's Trainer."""
 
 
 @dataclass(slots=True)
@@ -55,10 +59,12 @@ def state_of(
     finished: Sequence[Checkpoint],
     *,
     damaged: Sequence[str] = (),
+    mixed: Mixed | None = None,
     needed: Collection[str] = (),
     unfinished: str | None = None,
     pointer: Pointer | None = None,
     beyond: Callable[[set[str]], set[str]] = nowhere,
+    hidden: bool = True,
 ) -> State:
     """Judge one checkpoint.
 
@@ -68,27 +74,35 @@ def state_of(
         others: The other checkpoints of its run that have this layout.
         finished: Those of them that lack no marker of their own.
         damaged: What is wrong with which of its files, in words.
-        needed: Files that its indexes name, by their path inside it.
+        mixed: Files of another save in it.
+        needed: Files that its indexes or contents call for, by their path inside it.
         unfinished: Marker beside it that says so (NeMo 2).
         pointer: The pointer of its run.
         beyond: Returns those of its files that may stand where a listing is cut off.
+        hidden: Files whose names begin with a dot would show.
     """
-    holes = (expected_names(point.files) | set(needed)) - set(point.files)
+    names = set(point.files)
+    holes = (expected_names(names) | set(needed) | _weights(point, layout)) - names
     absent = _absent(point, finished)
     tail = is_tail(absent, point.files)
     wanted = holes if tail else holes | absent
     unseen = beyond(wanted)
     state = State(None, list(damaged), sorted(wanted - unseen))
-    state.marker = unfinished or own_marker(point, layout) or _usual_marker(point, others)
+    state.marker = unfinished or own_marker(point, layout, hidden=hidden)
+    state.marker = state.marker or _usual_marker(point, others)
     if state.missing:
         more = len(state.missing) - 1
         state.why.append(f"{state.missing[0]}{f' and {more} more' if more else ''} missing")
     if state.marker:
         state.why.append(state.marker)
+    if mixed:
+        state.why.append(f"{mixed.names[0]} is of another save")
     if state.why:
         state.complete = False
         return state
-    if unseen:
+    if not hidden and layout.form in ("dcp", "torch_dist"):
+        state.why.append("the listing shows no hidden files, so not .metadata either")
+    elif unseen:
         state.why.append("the listing may be cut off there")
     elif tail:
         state.why.append("the highest ranks of the other steps have no file here")
@@ -107,8 +121,20 @@ def _absent(point: Checkpoint, finished: Sequence[Checkpoint]) -> set[str]:
     return {name for name in common - set(point.alike) if DATA.search(name)}
 
 
-def own_marker(point: Checkpoint, layout: Layout) -> str | None:
-    """Return the sign that a save did not finish, None without one."""
+def _weights(point: Checkpoint, layout: Layout) -> set[str]:
+    """Return the file of weights that one of Hugging Face's Trainer needs, where it has none."""
+    trained = layout.framework == "hf" and "trainer_state.json" in point.files
+    return {"model.safetensors"} if trained and not any(map(WEIGHTS.search, point.files)) else set()
+
+
+def own_marker(point: Checkpoint, layout: Layout, *, hidden: bool = True) -> str | None:
+    """Return the sign that a save did not finish, None without one.
+
+    Args:
+        point: The checkpoint.
+        layout: Of it.
+        hidden: Files whose names begin with a dot would show.
+    """
     names = point.files
     if "orbax-checkpoint-tmp" in point.path:
         return "a temporary folder of Orbax"
@@ -119,7 +145,7 @@ def own_marker(point: Checkpoint, layout: Layout) -> str | None:
     for folder in sorted(folders):
         inner = f"{folder}/" if folder else ""
         local = any(n.startswith(f"{inner}__") and n.endswith(".metadata") for n in names)
-        if f"{inner}.metadata" not in names and not local:
+        if hidden and f"{inner}.metadata" not in names and not local:
             return f"no {inner}.metadata"
     resumable = any(name.startswith(("optimizer.", "rng_state", "scheduler.")) for name in names)
     if layout.framework == "hf" and "trainer_state.json" not in names and resumable:
@@ -152,6 +178,8 @@ def _doubt(
     if layout.form == "file":
         return _doubt_of_file(point, others)
     if layout.framework == "accelerate" or "_CHECKPOINT_METADATA" in names:
+        return None
+    if layout.form == "sharded":  # its names state how many there are
         return None
     return "its names do not say"
 

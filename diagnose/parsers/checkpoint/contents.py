@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Value
 from diagnose.parsers.checkpoint.layouts import Framework, Layout
+from diagnose.parsers.checkpoint.mixed import STEP_KEYS, Values
+from diagnose.parsers.checkpoint.names import placed_names, zero_names
 from diagnose.parsers.checkpoint.tree import Checkpoint
 
 PARTS = ("optimizer", "scheduler", "scaler", "rng", "dataloader")
@@ -51,17 +53,27 @@ SEEN: Mapping[str, LazyPattern[str]] = {
 """Files that show a part in any framework; that they are absent says nothing."""
 
 KEYS: Mapping[str, LazyPattern[str]] = {
-    "optimizer": LazyPattern(r"^(?:optimi[sz]er|optim|base_optimizer|fp32_groups|exp_avg)"),
-    "scheduler": LazyPattern(r"scheduler|^lr_sched|^opt_param_sched"),
+    "optimizer": LazyPattern(r"^(?:optimi[sz]er|optim|base_optimizer|fp32_groups|exp_avg|last_optim|param_groups$)"),
+    "scheduler": LazyPattern(r"scheduler|^lr_sched|^opt_param_sched|^(?:last_epoch|base_lrs)$"),
     "scaler": LazyPattern(r"scaler|^loss_scale|precision"),
     "rng": LazyPattern(r"^(?:\w*rng|random_state|rng_tracker|numpy_random|torch_manual)"),
     "dataloader": LazyPattern(r"^(?:\w*dataloader|data_sampler|sampler|dl_state|consumed_\w*samples)"),
 }  # fmt: skip
 """Names in the state of a file that hold a part."""
 
+SETTINGS = LazyPattern(r"(?:^|/)training_args\S*\.bin$")
+"""Files of settings, whose names (``optim``, ``lr_scheduler_type``) are no state."""
+
 WORLD_KEYS = ("world_size", "args.world_size", "dp_world_size")
-STEP_KEYS = ("iteration", "global_steps", "global_step")
-COUNTERS = (*STEP_KEYS, "step", "epoch", "iter_num")
+
+SIZE_KEYS = (
+    "optimizer_state_dict.partition_count",
+    "args.tensor_model_parallel_size",
+    "args.pipeline_model_parallel_size",
+)
+"""Data-parallel size of ZeRO's files; sizes that folders of Megatron-LM's ranks are named after."""
+
+COUNTERS = (*STEP_KEYS, "epoch", "iter_num")
 EXPORTED = ("optimizer", "scheduler", "rng")
 
 
@@ -92,7 +104,8 @@ def parts_of(
             is the whole state of a run, with its counter, lacks what it does not name.
     """
     own = FILES.get(layout.framework, {})
-    names = {key for known in (keys or {}).values() for key in known}
+    states = [known for file, known in (keys or {}).items() if not SETTINGS.search(file)]
+    names = {key for known in states for key in known}
     whole = layout.form in ("legacy", "file") and any(key in names for key in COUNTERS)
     has: dict[str, bool | None] = {}
     for part in PARTS:
@@ -104,30 +117,35 @@ def parts_of(
             has[part] = False if part in own or (whole and part != "scaler") else None
     never = [part for part in NEVER.get(layout.framework, ()) if not has[part]]
     has |= dict.fromkeys(never)
-    bare = layout.framework in FILES and not any(has[part] for part in EXPORTED)
+    told = layout.framework in FILES or whole or layout.form == "sharded"
+    bare = told and not any(has[part] for part in EXPORTED)
     bare = bare and bool(point.data)
     return Parts(has, never, bare)
 
 
-def steps_inside(values: Mapping[str, Mapping[str, Value]]) -> dict[str, int]:
-    """Return the step that each file states inside.
+def stated_names(point: Checkpoint, values: Values) -> set[str]:
+    """Return the files that the sizes stated in others call for; names alone show no missing last one.
 
     Args:
-        values: Plain values in the state of files, by file and dotted name.
+        point: The checkpoint.
+        values: In its files.
     """
-    found: dict[str, int] = {}
-    for name, known in values.items():
-        step = next((known[key] for key in STEP_KEYS if key in known), None)
-        if isinstance(step, int) and not isinstance(step, bool):
-            found[name] = step
-    return found
+    data, tensor, pipeline = (
+        max((_whole(known.get(key)) or 0 for known in values.values()), default=0)
+        for key in SIZE_KEYS
+    )
+    expected = zero_names(point.files, data) if data else set()
+    return expected | (placed_names(point.files, tensor, pipeline) if tensor else set())
 
 
-def world_inside(values: Mapping[str, Mapping[str, Value]]) -> int | None:
+def _whole(value: Value) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def world_inside(values: Values) -> int | None:
     """Return the world size that the files of a checkpoint state, None where they state none."""
     for key in WORLD_KEYS:
         for known in values.values():
-            size = known.get(key)
-            if isinstance(size, int) and not isinstance(size, bool):
+            if (size := _whole(known.get(key))) is not None:
                 return size
     return None

@@ -26,8 +26,16 @@ from dataclasses import dataclass, field
 
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event
-from diagnose.parsers.checkpoint import checkpoint_events, indexes, look, run_events
+from diagnose.parsers.checkpoint import (
+    checkpoint_events,
+    indexes,
+    look,
+    mixed,
+    run_events,
+    sizes,
+)
 from diagnose.parsers.checkpoint.completeness import State, own_marker, state_of
+from diagnose.parsers.checkpoint.contents import parts_of, stated_names
 from diagnose.parsers.checkpoint.inside import Contents
 from diagnose.parsers.checkpoint.layouts import layout_of
 from diagnose.parsers.checkpoint.pointers import pointers
@@ -70,6 +78,7 @@ class Tree:
         first: The first file of a listing that may begin before it, None if it does not.
         last: The last file of one that may go on behind it, likewise.
         ordered: Files stand in the order of their names, so that it shows what lies beyond.
+        hidden: Files whose names begin with a dot would show.
         digests: Of the contents of files, by name, where they are known.
     """
 
@@ -79,6 +88,7 @@ class Tree:
     first: str | None = None
     last: str | None = None
     ordered: bool = True
+    hidden: bool = True
     digests: Mapping[str, str] = field(default_factory=dict)
 
     def beyond(self, point: Checkpoint) -> Callable[[set[str]], set[str]]:
@@ -117,10 +127,16 @@ def judge(tree: Tree) -> Iterator[Event]:
     points = checkpoints(tree.folder, entries)
     needed = _by_checkpoint(points, indexes.needed(seen.indexes))
     layouts = {point.path: layout_of(point) for point in points}
-    whole = {point.path: own_marker(point, layouts[point.path]) is None for point in points}
+    whole = {
+        point.path: own_marker(point, layouts[point.path], hidden=tree.hidden) is None
+        for point in points
+    }
     unfinished = _markers(entries)
     known = pointers(entries)
+    inside = {point.path: _contents(point, seen) for point in points}
+    values = {path: {n: one.values for n, one in files.items()} for path, files in inside.items()}
     states: dict[str, State] = {}
+    exports: set[str] = set()
     for point in points:
         layout = layouts[point.path]
         others = [
@@ -128,29 +144,43 @@ def judge(tree: Tree) -> Iterator[Event]:
             for other in points
             if other is not point and other.series == point.series and layouts[other.path] == layout
         ]
+        keys = {name: one.keys for name, one in inside[point.path].items()}
+        parts = parts_of(point, layout, keys)
+        strangers = mixed.mixed(point, others, values)
+        outliers = [*sizes.outliers(point, others, exact=tree.exact)]
+        small = {one.entry.name: f"smaller than in the {one.against}" for one in outliers}
+        known_bad = small | damaged
         state = states[point.path] = state_of(
             point,
             layout,
             others,
             [other for other in others if whole[other.path]],
             damaged=[
-                f"{name}: {damaged[entry.name]}"
+                f"{name}: {known_bad[entry.name]}"
                 for name, entry in point.files.items()
-                if entry.name in damaged
+                if entry.name in known_bad
             ],
-            needed=needed[point.path],
+            mixed=strangers,
+            needed=needed[point.path] | stated_names(point, values[point.path]),
             unfinished=unfinished.pop(_stem(point.path), None),
             pointer=next((one for one in known if one.parent == point.parent), None),
             beyond=tree.beyond(point),
+            hidden=tree.hidden,
         )
-        yield from checkpoint_events.of_checkpoint(point, layout, state, _contents(point, seen))
+        if parts.weights_only:
+            exports.add(point.path)
+        yield from checkpoint_events.of_checkpoint(
+            point, layout, state, parts, values[point.path], strangers
+        )
         yield from checkpoint_events.of_random_states(point, tree.digests)
-        yield from checkpoint_events.of_comparison(point, others, exact=tree.exact)
+        yield from (checkpoint_events.of_outlier(point, one) for one in outliers)
+        if strangers is None:
+            yield from checkpoint_events.of_times(point, others)
     for stem, marker in unfinished.items():
         yield checkpoint_events.unfinished(stem, None, marker)
     yield from run_events.of_pointers(known, points, states)
     for run in series_of(points):
-        yield from run_events.of_run(run, states, layouts)
+        yield from run_events.of_run(run, states, layouts, exports)
 
 
 def _by_checkpoint(points: Sequence[Checkpoint], paths: Iterable[str]) -> dict[str, set[str]]:

@@ -74,12 +74,14 @@ def _of_dcp(point: Checkpoint, names: str, last: str) -> Layout:
     if _is_lightning(point, last):
         return Layout("lightning", "dcp")
     if re.search(r"(?:^|/)\w+_fsdp_\d+/", names, re.MULTILINE):
-        return Layout("hf" if last.startswith("checkpoint-") else "accelerate", "dcp")
+        trained = last.startswith("checkpoint-") and "random_states_" not in names
+        return Layout("hf" if trained else "accelerate", "dcp")
     return Layout("torchtitan" if last.startswith("step-") else "dcp", "dcp")
 
 
 def _of_files(point: Checkpoint, names: str, last: str) -> Layout:
-    if re.search(r"^checkpoint-\d+$", last) or "trainer_state.json" in point.files:
+    own = re.search(r"^checkpoint-\d+$", last) and "random_states_" not in names
+    if own or "trainer_state.json" in point.files:
         return Layout("hf", "full")
     if re.search(r"_rank_?\d+\.(?:bin|pt)$", names, re.MULTILINE):
         return Layout("accelerate" if "_fsdp_" in names else "fsdp", "local")

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import pairwise
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Line
 from diagnose.parsers.base import BlockParser, Document, FileParser, Note
@@ -42,6 +43,10 @@ HEAD = 64 << 10
 
 STRANGE = 3
 """Lines of something else that may stand between two rows."""
+
+BRANCH = LazyPattern(r"[├└|`][-─]{2} ?\[")
+INDENT = 4
+"""What stands before the files of ``tree``, and the columns of a level of folders."""
 
 HALF_YEAR = timedelta(days=183).total_seconds()
 
@@ -60,20 +65,24 @@ class _Listing:
     Args:
         base: Folder that bare names are in.
         levels: Folders above the next row of a tree.
+        left: Column in which a tree begins, None before its first row.
         rows: File by path.
         lines: Line by path.
         folders: Folders by path.
         stat: File that ``stat`` speaks of.
         texts: What ``cat`` showed of pointers.
+        hidden: Files whose names begin with a dot would show, as without ``-a`` they do not.
         opened: Something before the first file shows that the listing begins there.
         closed: Something behind the last file shows that it ends there.
     """
 
     base: str = ""
     levels: list[str] = field(default_factory=list)
+    left: int | None = None
     rows: dict[str, Row] = field(default_factory=dict)
     lines: dict[str, Line] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
+    hidden: bool = False
     opened: bool = False
     closed: bool = False
     stat: str = ""
@@ -91,9 +100,12 @@ class _Listing:
         if row.kind == "stat":
             self._add_stat(row, line)
             return
-        path = self._path(row)
+        dotted = row.name.rpartition("/")[2].startswith(".")
+        self.hidden = self.hidden or dotted or row.kind not in ("ls", "tree")
+        depth = self._depth(line) if row.kind == "tree" else 0
+        path = self._path(row, depth)
         if row.kind == "tree":
-            self.levels[row.depth :] = [path]
+            self.levels[depth:] = [path]
         if row.folder:
             self.folders.add(path)
         else:
@@ -106,9 +118,17 @@ class _Listing:
             self.rows = {f"{parent}/{path}": row for path, row in self.rows.items()}
             self.lines = {f"{parent}/{path}": line for path, line in self.lines.items()}
 
-    def _path(self, row: Row) -> str:
+    def _depth(self, line: Line) -> int:
+        """Return the folders above a row of a tree; prefixes and blanks stand before all rows alike."""
+        found = BRANCH.search(line.raw)
+        column = found.start() if found else 0
+        if self.left is None:
+            self.left = column % INDENT if line.raw == line.text else column
+        return max(0, column - self.left + 1) // INDENT
+
+    def _path(self, row: Row, depth: int) -> str:
         if row.kind == "tree":
-            above = self.levels[row.depth - 1] if 0 < row.depth <= len(self.levels) else self.base
+            above = self.levels[depth - 1] if 0 < depth <= len(self.levels) else self.base
         else:
             above = self.base if row.kind == "ls" else ""
         return _joined(above, row.name)
@@ -184,6 +204,7 @@ def read(lines: Iterable[Line]) -> Iterator[Event]:
         first=None if listing.opened else names[0],
         last=None if listing.closed else names[-1],
         ordered=_ordered(names),
+        hidden=listing.hidden,
         digests={path: row.digest for path, row in listing.rows.items() if row.digest},
     )
     yield from placed(judge(tree), {path: listing.lines[path] for path in names})
@@ -191,7 +212,10 @@ def read(lines: Iterable[Line]) -> Iterator[Event]:
 
 def _row(line: Line) -> Row | None:
     """Return the row of a line; what looks like a stamp before it may be its own date."""
-    return row_of(line.raw) or (row_of(line.text) if line.text != line.raw else None)
+    bare = row_of(line.text)
+    if line.text == line.raw or (bare is not None and bare.modified is not None):
+        return bare
+    return row_of(line.raw) or bare
 
 
 def _is_listing(listing: _Listing) -> bool:

@@ -44,11 +44,11 @@ STORE = LazyPattern(
 SIZE_NAME = LazyPattern(r"^ *(?P<size>\d[\d.]*[KMGTP]?)(?P<gap>\t| +)(?P<name>[^\s\[].*)$")
 NAME_SIZE = LazyPattern(rf"^(?P<name>\S*/\S+)[ \t]+(?P<size>\d+)(?: +(?P<date>{DATE}))?$")
 TREE = LazyPattern(
-    r"^(?P<indent>[│| \xa0]*)[├└|`][-─]{2} ?"
+    rf"^[│| \xa0]*[├└|`][-─]{{2}} ?"
     rf"\[(?P<mode>[^\]\d]*)(?P<size>{SIZE})(?: +(?P<date>{DATE}))?\] *(?P<name>\S.*)$"
 )
 HASH = LazyPattern(
-    r"^\\?(?P<digest>[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}) [ *]?(?P<name>\S.*)$"
+    r"^ *\\?(?P<digest>[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}) [ *]?(?P<name>\S.*)$"
 )
 STAT_FILE = LazyPattern(r"^ *File: ['\"‘“]?(?P<name>[^'\"’”]+?)['\"’”]?$")
 STAT_SIZE = LazyPattern(r"^ *Size: (?P<size>\d+)\s+Blocks: ")
@@ -78,7 +78,6 @@ class Row:
         modified: Seconds since 1970, of the year 1972 where the date has none; None if unknown.
         yearless: Whether it has none.
         folder: It is a folder and no file.
-        depth: Of a tree.
         digest: Of the contents.
     """
 
@@ -89,7 +88,6 @@ class Row:
     modified: float | None = None
     yearless: bool = False
     folder: bool = False
-    depth: int = 0
     digest: str | None = None
 
 
@@ -117,11 +115,7 @@ def _tree(text: str) -> Row | None:
     if found is None:
         return None
     name = found["name"].partition(" -> ")[0]
-    row = _sized("tree", name.rstrip("/"), found["size"], found["date"], folder=name.endswith("/"))
-    depth = (len(found["indent"]) + 1) // 4
-    return row and Row(
-        row.kind, row.name, row.size, row.exact, row.modified, row.yearless, row.folder, depth
-    )
+    return _sized("tree", name.rstrip("/"), found["size"], found["date"], folder=name.endswith("/"))
 
 
 def _store(text: str) -> Row | None:
@@ -167,6 +161,7 @@ def _stat(text: str) -> Row | None:
 
 def _around(text: str) -> Row | None:
     """Read what stands around rows: headings, commands and sums."""
+    text = text.lstrip()
     if TOTAL.match(text):
         return Row("total")
     if found := HEADING.match(text):

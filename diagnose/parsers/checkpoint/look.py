@@ -37,7 +37,9 @@ EVENTS = (
     "ckpt.suspicious_pickle",
 )
 
-DATA = LazyPattern(r"\.(?:distcp|pt|pth|ckpt|bin|safetensors)$|(?:^|/)random_states_\d+\.pkl$")
+DATA = LazyPattern(
+    r"\.(?:distcp|pt|pth|pth\.tar|ckpt|bin|safetensors)$|(?:^|/)random_states_\d+\.pkl$"
+)
 INDEXES = LazyPattern(r"\.metadata$|\.index\.json$")
 
 HEADERS = 200_000

@@ -7,7 +7,7 @@ ones are missing, save where the name states the total (``-00001-of-00004``,
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import product
 
 from diagnose.ingest.lazy import LazyPattern
@@ -68,7 +68,7 @@ def expected_names(names: Iterable[str]) -> set[str]:
     for (head, width, end), (first, stop) in ends.items():
         if stop <= EXPECTED_LIMIT:
             expected.update(f"{head}{n:0{width}d}{end}" for n in range(first, stop))
-    return expected | _zero(present) | _placed(present) | _universal(present)
+    return expected | zero_names(present) | placed_names(present) | _universal(present)
 
 
 def rank_of(name: str) -> int | None:
@@ -116,9 +116,15 @@ def _shard(name: str) -> int | None:
     return int(zero["dp"]) if zero else rank_of(name)
 
 
-def _zero(names: set[str]) -> set[str]:
+def zero_names(names: Collection[str], stated: int = 0) -> set[str]:
+    """Return the names of ZeRO's files that the numbers in the present ones call for.
+
+    Args:
+        names: Present.
+        stated: Data-parallel size that a file states, 0 without one.
+    """
     files = {name: found for name in names if (found := ZERO_FILE.search(name))}
-    data = max((int(found["dp"]) for found in files.values()), default=-1) + 1
+    data = max(stated - 1, *(int(found["dp"]) for found in files.values()), -1) + 1
     model = max((int(found["mp"]) for found in files.values()), default=-1) + 1
     heads = {(name[: found.start()], found["kind"]) for name, found in files.items()}
     if data * model * len(heads) > EXPECTED_LIMIT:
@@ -134,7 +140,14 @@ def _zero(names: set[str]) -> set[str]:
     return expected
 
 
-def _placed(names: set[str]) -> set[str]:
+def placed_names(names: Iterable[str], tensor: int = 0, pipeline: int = 0) -> set[str]:
+    """Return the files in folders of ranks that the numbers in the present ones call for.
+
+    Args:
+        names: Present.
+        tensor: Tensor-parallel size that a file states, 0 without one.
+        pipeline: Pipeline-parallel size likewise.
+    """
     places: dict[tuple[str, str, bool], set[tuple[str, ...]]] = {}
     for name in names:
         if found := PLACED_FILE.search(name):
@@ -146,7 +159,8 @@ def _placed(names: set[str]) -> set[str]:
         widths = [len(part) for part in next(iter(ranks))]
         if any(len(rank) != len(widths) for rank in ranks):
             continue
-        ends = [max(int(rank[i]) for rank in ranks) + 1 for i in range(len(widths))]
+        stated = (tensor, pipeline, *[0] * len(widths))
+        ends = [max(stated[i], *(int(rank[i]) + 1 for rank in ranks)) for i in range(len(widths))]
         if math.prod(ends) > EXPECTED_LIMIT:
             continue
         mark = "_pp_rank_" if named else "_"

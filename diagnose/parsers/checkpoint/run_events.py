@@ -3,7 +3,7 @@
 Not a parser: the judge of checkpoints asks it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from diagnose.model.event import Event, Nature, Value
@@ -45,10 +45,21 @@ def of_pointers(
 
 
 def of_run(
-    run: Sequence[Checkpoint], states: dict[str, State], layouts: dict[str, Layout]
+    run: Sequence[Checkpoint],
+    states: dict[str, State],
+    layouts: dict[str, Layout],
+    exports: Collection[str],
 ) -> Iterator[Event]:
-    """Yield the checkpoint to resume from, and the saves that are missing before the newest."""
-    whole = [point for point in run if states[point.path].complete]
+    """Yield the checkpoint to resume from, and the saves that are missing before the newest.
+
+    Args:
+        run: The checkpoints of a run, in rising order.
+        states: Whether each is whole, by path.
+        layouts: Of each, by path.
+        exports: Paths of those that hold weights only; they count where all are such.
+    """
+    resumable = [point for point in run if point.path not in exports] or run
+    whole = [point for point in resumable if states[point.path].complete]
     newer = run[run.index(whole[-1]) + 1 :] if whole else run
     broken = [
         f"{one.shown}: {'; '.join(states[one.path].why)}" for one in newer if states[one.path].why

@@ -31,7 +31,7 @@ ORBAX_FILE = LazyPattern(
 RANK_FOLDER = LazyPattern(r"^(?:mp_rank_\d+(?:_\d+)*|tp_rank_\d+_pp_rank_\d+)$")
 STEP_FILE = LazyPattern(
     r"(?:^|[-_.])(?P<word>global_step|step|iter|ba|ckpt|checkpoint|epoch)[-_=]?"
-    r"(?:\d+_)?(?P<number>\d+)(?:[-_.][^/]*)?\.(?:pt|pth|ckpt|bin|safetensors|nemo)$"
+    r"(?:\d+_)?(?P<number>\d+)(?:[-_.][^/]*)?\.(?:pt|pth|pth\.tar|ckpt|bin|safetensors|nemo)$"
 )
 RANK_SUFFIX = LazyPattern(r"[-_]rank_?\d+(?=\.\w+$)")
 PART_FOLDER = LazyPattern(
@@ -50,14 +50,14 @@ WANTED = LazyPattern(
     r"(?:\.distcp|\.metadata(?:\.tmp)?|\.(?:pt|pth|ckpt|safetensors|nemo)|-unfinished"
     r"|(?:^|/)(?:latest|latest_universal|latest_checkpointed_iteration\.txt|trainer_state\.json"
     r"|_CHECKPOINT_METADATA|_METADATA|manifest\.ocdbt|commit_success\.txt|\.zarray"
-    r"|(?:random_states|custom_checkpoint)_\d+\.pkl|iter_\d+/metadata\.json"
+    r"|(?:random_states|custom_checkpoint)_\d+\.pkl|\S+\.pth\.tar|iter_\d+/metadata\.json"
     r"|\S*\.index\.json|(?:pytorch_model|optimizer|scheduler|sampler|dl_state_dict|training_args"
     r"|adapter_model)\S*\.bin)"
     r")$"
 )
 """Files of checkpoints, by their names."""
 
-DATA = LazyPattern(r"\.(?:distcp|pt|pth|ckpt|bin|safetensors|nemo|pkl)$")
+DATA = LazyPattern(r"\.(?:distcp|pt|pth|pth\.tar|ckpt|bin|safetensors|nemo|pkl)$")
 """Files that hold state, by their names."""
 
 UNITS: dict[str, Unit] = {"epoch": "epoch", "checkpoint_": "save"}

@@ -18,7 +18,7 @@ LATE, LATE_TIMES = 30.0, 3.0
 """Seconds behind the first, and times the median, from which a writer is late."""
 
 MINUTE = 60.0
-"""Resolution of a listing that shows no seconds."""
+"""Resolution of a listing that shows no seconds, and the least that tells two saves apart."""
 
 FEWEST = 4
 """Writers from which one that is late stands out."""
@@ -95,7 +95,7 @@ def left_over(point: Checkpoint, others: Sequence[Checkpoint]) -> list[Entry]:
     if len(dated) < FEWEST:
         return []
     newest = max(entry.modified or 0 for entry in dated)
-    bound = _interval([point, *others]) or HOUR
+    bound = max(MINUTE, _interval([point, *others]) or HOUR)
     old = [entry for entry in dated if newest - (entry.modified or 0) > bound]
     rest = [entry.modified or 0 for entry in dated if entry not in old]
     tight = max(rest) - min(rest) < bound / 2
