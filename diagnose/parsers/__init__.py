@@ -49,6 +49,7 @@ MODULES = (
     "kernel_memory",
     "kernel_stalls",
     "kernel_storage",
+    "ceph",
     "kernel_network",
     "kernel_nvidia",
     "kernel_amd",
