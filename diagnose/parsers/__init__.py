@@ -194,6 +194,7 @@ FAMILIES = {
     "shm": "shared-memory errors",
     "slurm": "Slurm messages",
     "stack": "stack dumps",
+    "storage": "health of Ceph",
     "torch": "PyTorch memory errors",
     "torchrun": "torchrun output",
     "train": "training log",

@@ -7,24 +7,17 @@
     1 full osd(s)
 
 ``storage.slow_requests`` has ``count`` of waiting requests, ``seconds`` of the oldest one, ``what`` they are
-and, where one is named, ``daemon``. A full OSD refuses every write: ``os.disk_full`` like a full disk.
-``nearfull`` still writes and is not read.
+and, where one is named, ``daemon``. ``storage.full`` has the ``count`` of full OSDs, for which
+the cluster refuses every write; ``nearfull`` still writes and is not read. The host that prints it is a monitor
+or an administrator's, not the one at fault.
 
 *Empty*: no such line says nothing of the storage. *Cut off*: each message is one line.
 """
 
-from diagnose.model.event import Event, Line, Nature
+from diagnose.model.event import Nature
 from diagnose.parsers.base import LineParser, Pattern
 
 _SOURCE = "Ceph 14 to 19, src/mon and src/mds"
-
-
-def _complete(event: Event, line: Line) -> Event:
-    """Complete a full disk; the host of a monitor that reports is not the one at fault."""
-    event.host = None
-    if event.name == "os.disk_full":
-        event.fields.update(errno=28, errno_name="ENOSPC", path=None)
-    return event
 
 
 HEALTH = LineParser(
@@ -48,14 +41,14 @@ HEALTH = LineParser(
             types={"count": int, "seconds": float},
         ),
         Pattern(
-            event="os.disk_full",
-            regex=r"(?P<message>\d+ full osd\(s\))",
+            event="storage.full",
+            regex=r"\b(?P<count>\d+) full osd\(s\)",
             nature=Nature.ERROR,
             source=_SOURCE,
             sample="HEALTH_ERR 1 full osd(s); 13 pool(s) full",
+            types={"count": int},
         ),
     ),
-    refine=_complete,
 )
 
 PARSERS = (HEALTH,)

@@ -167,7 +167,9 @@ LIMITS = LineParser(
 )  # fmt: skip
 
 
-_SHARED = re.compile(r"/dev/shm|shared memory|joblib will operate in serial mode|unable to resize file <")
+_SHARED = re.compile(
+    r"/dev/shm|shared memory|joblib will operate in serial mode|unable to resize file <"
+)
 
 
 def _complete_file(event: Event, line: Line) -> Event | None:

@@ -366,7 +366,7 @@ LITERALS: dict[str, tuple[str, ...]] = {
     '(?P<server>ceph: mds\\d+) .{0,60}(?:hung|caps stale)': ('ceph: mds',),
     '(?P<count>\\d+) (?P<what>slow ops), oldest one blocked for (?P<seconds>\\d+) sec(?:, (?P<daemon>\\w+\\.\\w+) has slow ops)?': (' slow ops, oldest one blocked for ',),
     '(?P<daemon>\\bmds\\.[\\w-]+)\\(mds\\.\\d+\\): (?P<count>\\d+) (?P<what>slow metadata IOs) are blocked > \\d+ secs, oldest blocked for (?P<seconds>\\d+) secs': (' slow metadata IOs are blocked > ',),
-    '(?P<message>\\d+ full osd\\(s\\))': (' full osd(s)',),
+    '\\b(?P<count>\\d+) full osd\\(s\\)': (' full osd(s)',),
     '(?P<driver>mlx5_core) (?P<pci>(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\\.[0-7])?)(?: (?P<device>[\\w.-]+))?: (?:\\w+:\\d+:\\(pid \\d+\\): )?(?P<message>Link down)': ('mlx5_core ',),
     '(?P<driver>mlx5_core) (?P<pci>(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\\.[0-7])?)(?: (?P<device>[\\w.-]+))?: (?:\\w+:\\d+:\\(pid \\d+\\): )?(?P<message>Link up)': ('mlx5_core ',),
     '(?P<driver>mlx5_core) (?P<pci>(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\\.[0-7])?)(?: (?P<device>[\\w.-]+))?: (?:\\w+:\\d+:\\(pid \\d+\\): )?(?P<message>Port module event(?:\\[error\\])?: module \\d+, Cable (?:unplugged|error).*)': ('Port module event: module ', 'Port module event[error]: module '),
