@@ -167,7 +167,9 @@ LIMITS = LineParser(
 )  # fmt: skip
 
 
-_SHARED = re.compile(r"/dev/shm|shared memory|unable to resize file <")
+_SHARED = re.compile(
+    r"/dev/shm|shared memory|joblib will operate in serial mode|unable to resize file <"
+)
 
 
 def _complete_file(event: Event, line: Line) -> Event | None:
@@ -217,6 +219,8 @@ FILES = LineParser(
               "errno EIO, EROFS, ENOTCONN, ESHUTDOWN, ESTALE and EREMOTEIO as CPython prints them", "OSError: [Errno 116] Stale file handle: '/mnt/data/a.bin'"),
         _file("os.io_error", r"\[Errno (?P<errno>110)\] (?P<message>Connection timed out): ['\"](?P<path>/[^'\"]+)['\"]",
               "errno ETIMEDOUT of a file, from a network file system, as CPython prints it", "OSError: [Errno 110] Connection timed out: '/mnt/data/a.bin'"),
+        _file("os.io_error", r"curl_transport\.cc:\d+\] Error \[28\]=(?P<message>Timeout was reached[^\r\n]*)",
+              "TensorStore, internal/http/curl_transport.cc: errno ETIMEDOUT of an object store", "W0000 00:00:1715498963.019816  583764 curl_transport.cc:444] Error [28]=Timeout was reached in curl operation", errno=110),
         _file("os.io_error", r"^(?P<program>\S*(?:ls|df|stat|cp|cat|tar|mv|rsync|mkdir|rm|bash|cd)): (?:.{0,200} )?'?(?P<path>/[^':]*)'?: (?P<message>Input/output error|Stale file handle|Transport endpoint is not connected|Read-only file system|Remote I/O error)$",
               "coreutils and shells", "ls: cannot access '/mnt/s3': Transport endpoint is not connected"),
         _file("os.io_error", r"(?P<message>Input/output error|Stale file handle|Transport endpoint is not connected|Read-only file system|Remote I/O error) \((?:os error )?(?P<errno>5|30|107|116|121)\)",

@@ -93,6 +93,14 @@ NIC = LineParser(
         ),
         Pattern(
             event="kernel.nic",
+            regex=r"(?P<driver>bond\w*): (?P<message>link status definitely down) for interface (?P<device>[\w.-]+)",
+            nature=Nature.ERROR,
+            source="Linux 3.10 to 5.4, drivers/net/bonding/bond_main.c",
+            sample="bond0: link status definitely down for interface ens1np0, disabling it",
+            constants={"state": "down"},
+        ),
+        Pattern(
+            event="kernel.nic",
             regex=r"NETDEV WATCHDOG: (?:CPU: \d+: )?(?P<device>[\w.-]+) \((?P<driver>\w+)\): (?P<message>transmit queue \d+ timed out.*)",
             nature=Nature.ERROR,
             source=f"{LINUX}, net/sched/sch_generic.c, dev_watchdog",

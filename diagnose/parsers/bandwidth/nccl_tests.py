@@ -18,7 +18,8 @@ floating-point difference there, ``root`` came later; ``-I 1`` adds ``i_min`` to
 ``largest_size`` (bytes), ``peak_busbw``, ``plateau_busbw`` and ``avg_busbw`` (GB/s, 10^9 bytes),
 ``plateau_size``, ``wrong``, and ``sizes`` with ``busbws``: the out-of-place rows. ``verdict`` is the ``OK`` or
 ``FAILED`` behind the average where NCCL_TESTS_MIN_BW is set, ``reduced_to`` the largest message (bytes)
-that fits the memory of the GPUs, and ``alone`` how many processes call themselves rank 0: over 1 where
+that fits the memory of the GPUs, ``headed`` whether the heading of the table was reached, and ``alone`` how
+many processes call themselves rank 0: over 1 where
 the program was built without MPI, so that each of them tests itself.
 
 The plateau is the best out-of-place row of 1 GiB and more, else of 256 MiB and more, where
@@ -175,6 +176,7 @@ def _read(lines: list[Line]) -> Iterator[Event]:
         "verdict": run.verdict,
         "reduced_to": run.reduced_to,
         "alone": len(run.first_pids) or None,
+        "headed": run.columns is not None,
         **measured(run.rows),
     }
     if not fields["wrong"] and run.out_of_bounds is not None:

@@ -173,6 +173,20 @@ MESSAGES = LineParser(
             {"tokens": int},
         ),
         _message(
+            "inference.kv_pool_empty",
+            r"(?P<kind>failed to decode the batch)(?:, n_batch = 1, ret = 1|: KV cache is full)",
+            Nature.ERROR,
+            "update_slots : failed to decode the batch, n_batch = 1, ret = 1",
+            "llama.cpp 2023 to 2025, examples/server/server.cpp; halves before that were only retried",
+        ),
+        _message(
+            "inference.kv_pool_empty",
+            r"(?P<kind>Failed to predict) at token position \d+! Check your context buffer sizes",
+            Nature.ERROR,
+            "Failed to predict at token position 15480! Check your context buffer sizes!",
+            "koboldcpp 1.x, gpttype_adapter.cpp, on llama.cpp",
+        ),
+        _message(
             "inference.load_retried",
             r"compute buffer allocation failed, retrying without pipeline parallelism",
             Nature.PROGRESS,

@@ -88,6 +88,14 @@ END = LineParser(
             sample="TimeoutError: RPC call to execute_model timed out.",
         ),
         Pattern(
+            event="inference.rpc_timeout",
+            regex=r"Engine iteration timed out\. This should never happen",
+            nature=Nature.EFFECT,
+            source="vLLM 0.3 to 0.8, vllm/engine/async_llm_engine.py",
+            sample="ERROR 01-05 10:00:00 async_llm_engine.py:532] Engine iteration timed out. This should never happen!",
+            constants={"call": "an iteration"},
+        ),
+        Pattern(
             event="inference.broadcast_wait",
             regex=r"No available (?:shared memory broadcast )?block found ?in (?P<seconds>\d+) seconds?",
             nature=Nature.EFFECT,

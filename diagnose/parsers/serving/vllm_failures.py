@@ -6,7 +6,7 @@ Raised while the memory is profiled and the KV cache is cut, in ``EngineCore`` o
     ValueError: To serve at least one request with the models's max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the available KV cache memory (11.44 GiB). Based on the available memory, the estimated maximum model length is 93712.
 
 *Empty*: the engine started, or fails for another reason. *Cut off*: each message is one line; the
-estimate at its end may be missing.
+estimate at its end may be missing, and a narrow terminal breaks it behind the needed size.
 """
 
 from diagnose.model.event import Nature
@@ -37,7 +37,7 @@ FAILURES = LineParser(
         ),
         Pattern(
             event="inference.length_over_kv",
-            regex=r"max seq len \((?P<wanted>\d+)\), \(?(?P<needed>[\d.]+) ?GiB (?:of )?KV cache is needed, which is larger than the available KV cache memory \((?P<available>-?[\d.]+) ?GiB\)(?:.{0,120}?estimated maximum model length is (?P<tokens>\d+))?",
+            regex=r"max seq len \((?P<wanted>\d+)\), \(?(?P<needed>[\d.]+) ?GiB (?:of )?KV cach(?:e is needed, which is larger than the available KV cache memory \((?P<available>-?[\d.]+) ?GiB\)(?:.{0,120}?estimated maximum model length is (?P<tokens>\d+))?)?",
             nature=Nature.ERROR,
             source="vLLM 0.8 to 0.19, vllm/v1/core/kv_cache_utils.py",
             sample="ValueError: To serve at least one request with the models's max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the available KV cache memory (11.44 GiB). Based on the available memory, the estimated maximum model length is 93712.",
