@@ -3,10 +3,21 @@
 from collections.abc import Iterator, Sequence
 
 from diagnose.facts.clock import Clocks
-from diagnose.facts.serving import ends, intervals, plans
+from diagnose.facts.serving import (
+    ends,
+    intervals,
+    kv_demand,
+    kv_room,
+    memory_budget,
+    oom_products,
+    plans,
+)
 from diagnose.model.event import Event
 
-EVENTS = (*intervals.EVENTS, *plans.EVENTS, *ends.EVENTS)
+EVENTS = (
+    *intervals.EVENTS, *plans.EVENTS, *memory_budget.EVENTS, *kv_room.EVENTS, *kv_demand.EVENTS,
+    *oom_products.EVENTS, *ends.EVENTS,
+)  # fmt: skip
 
 
 def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
@@ -20,5 +31,10 @@ def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
         return
     scrapes = [event for event in events if event.name == "inference.metrics"]
     yield from intervals.derive(scrapes, clocks)
-    yield from plans.derive(events)
+    planned = list(plans.derive(events))
+    yield from planned
+    yield from memory_budget.derive(planned)
+    yield from kv_room.derive(events, planned)
+    yield from kv_demand.derive(events, planned)
+    yield from oom_products.derive(events, planned)
     yield from ends.derive(events, clocks)
