@@ -117,7 +117,7 @@ CALCULATORS = (
             Input("length", Unit.COUNT, "tokens of the longest request", optional=True),
         ),
         _memory,
-        "In training activations, communication buffers and fragmentation come on top. In serving keep "
-        "1 to 2 GiB free beside the share, and the graphs where the engine does not count them in.",
+        "In training activations, communication buffers and fragmentation come on top. In serving "
+        "keep 1 to 2 GiB free beside the share, and the graphs where they are not counted in.",
     ),
 )

@@ -126,8 +126,8 @@ CALCULATORS = (
             Input("overhead", Unit.BYTES, "activations, graphs, libraries", optional=True),
         ),
         _kv_cache,
-        "Under one request the engine does not start; under the load it preempts requests. GPUs beyond "
-        "the key-value heads keep copies, and with latent attention every tensor-parallel GPU does.",
+        "Under one request the engine does not start; under the load it preempts requests. GPUs "
+        "beyond the key-value heads keep copies; with latent attention each tensor-parallel GPU does.",
     ),
     Calculator(
         "latency",

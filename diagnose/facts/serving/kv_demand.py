@@ -1,10 +1,10 @@
 """What the requests of a server need of its KV cache, against what it holds.
 
 ``inference.kv_demand``
-    One for each scrape that tells the mean lengths of prompts and answers, where the size of the cache is
-    known, from the same scrape or from the start of the engine: ``requests`` running and waiting,
-    ``each`` tokens of a mean one at its end, ``needed`` of all and ``tokens`` there are; ``kv`` and
-    ``preemptions`` of the scrape.
+    One for each scrape that tells the mean lengths of prompts and answers, where the size of the
+    cache is known, from the same scrape or from the start of the engine: ``requests`` running and
+    waiting, ``each`` tokens of a mean one at its end, ``needed`` of all and ``tokens`` there are;
+    ``kv`` and ``preemptions`` of the scrape.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,14 +1,15 @@
-"""A KV cache that is too small for the configured length, or has no room at all, and what would fit.
+"""A KV cache that is too small for the configured length, or has no room at all, and what would
+fit.
 
 ``inference.kv_room``
-    One for each refusal to start, at its line; ``refused`` is ``length`` (one request of
-    the longest length does not fit) or ``room`` (nothing is left), ``nature`` and times those of the
-    refusal. In bytes on each GPU: ``available`` and ``needed`` for one request, ``short`` between them,
-    ``weights``, ``activations``, ``non_torch``, ``total``. In tokens: ``wanted``, and ``fit_tokens``
-    that fit. Each of the following alone makes it fit, None where it does not or where a term is
-    missing: ``fit_utilization``, the fraction rounded up to a hundredth; ``fit_tp``, tensor-parallel
-    GPUs; ``fp8_fits``, true with one byte a value in the cache. ``utilization`` and ``tp`` are those in
-    use.
+    One for each refusal to start, at its line; ``refused`` is ``length`` (one request of the
+    longest length does not fit) or ``room`` (nothing is left), ``nature`` and times those of the
+    refusal. In bytes on each GPU: ``available`` and ``needed`` for one request, ``short`` between
+    them, ``weights``, ``activations``, ``non_torch``, ``total``. In tokens: ``wanted``, and
+    ``fit_tokens`` that fit. Each of the following alone makes it fit, None where it does not or
+    where a term is missing: ``fit_utilization``, the fraction rounded up to a hundredth;
+    ``fit_tp``, tensor-parallel GPUs; ``fp8_fits``, true with one byte a value in the cache.
+    ``utilization`` and ``tp`` are those in use.
 """
 
 import math

@@ -1,16 +1,17 @@
 """The memory plan of a serving engine, worked out again from its own terms and from the model.
 
 What is left for the KV cache is total x utilization less weights, activations and what is not
-PyTorch's; of graphs too where the engine estimates them first. SGLang counts from what was free before
-it loaded: free x fraction less weights.
+PyTorch's; of graphs too where the engine estimates them first. SGLang counts from what was free
+before it loaded: free x fraction less weights.
 
 ``inference.memory_budget_check``
     One for each plan. In bytes: ``kv_bytes`` as printed and ``kv_expected`` by the terms that are
     printed (``kv_share`` is the first over the second); ``reserve`` that is left beside all of it
-    once graphs are captured, ``reserve_share`` of the GPU. By the shape of the model, where its name is
-    known (``model``): ``token_bytes`` on each GPU, ``tokens_expected`` in ``kv_bytes`` and
-    ``tokens_share``, the printed ``kv_tokens`` over them. ``worker_share`` is the smallest cache of a
-    worker over the largest, ``least_worker`` names it; ``stages`` of the pipeline hold unequal parts.
+    once graphs are captured, ``reserve_share`` of the GPU. By the shape of the model, where its
+    name is known (``model``): ``token_bytes`` on each GPU, ``tokens_expected`` in ``kv_bytes`` and
+    ``tokens_share``, the printed ``kv_tokens`` over them. ``worker_share`` is the smallest cache of
+    a worker over the largest, ``least_worker`` names it; ``stages`` of the pipeline hold unequal
+    parts.
 """
 
 from collections.abc import Iterator, Sequence

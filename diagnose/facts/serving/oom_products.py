@@ -4,8 +4,8 @@ Scores of the next token are an array of tokens x vocabulary; those of a whole p
 (``prompt_logprobs``) as many rows as a step has tokens.
 
 ``inference.oom_product``
-    At the line of an engine's ``torch.oom``: ``requested`` bytes are ``tokens`` (of ``source``, the setting
-    or field they come from) x ``vocabulary`` x ``element`` bytes, within a fiftieth.
+    At the line of an engine's ``torch.oom``: ``requested`` bytes are ``tokens`` (of ``source``, the
+    setting or field they come from) x ``vocabulary`` x ``element`` bytes, within a fiftieth.
 """
 
 from collections.abc import Iterator, Sequence
