@@ -127,7 +127,7 @@ CALCULATORS = (
         ),
         _kv_cache,
         "Under one request the engine does not start; under the load it preempts requests. GPUs "
-        "beyond the key-value heads keep copies; with latent attention each tensor-parallel GPU does.",
+        "beyond the key-value heads keep copies; with latent attention all of a group do.",
     ),
     Calculator(
         "latency",

@@ -11,12 +11,13 @@ from diagnose.facts.serving import (
     memory_budget,
     oom_products,
     plans,
+    sampling_differences,
 )
 from diagnose.model.event import Event
 
 EVENTS = (
     *intervals.EVENTS, *plans.EVENTS, *memory_budget.EVENTS, *kv_room.EVENTS, *kv_demand.EVENTS,
-    *oom_products.EVENTS, *ends.EVENTS,
+    *oom_products.EVENTS, *sampling_differences.EVENTS, *ends.EVENTS,
 )  # fmt: skip
 
 
@@ -37,4 +38,5 @@ def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
     yield from kv_room.derive(events, planned)
     yield from kv_demand.derive(events, planned)
     yield from oom_products.derive(events, planned)
+    yield from sampling_differences.derive(events)
     yield from ends.derive(events, clocks)

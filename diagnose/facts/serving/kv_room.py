@@ -1,5 +1,4 @@
-"""A KV cache that is too small for the configured length, or has no room at all, and what would
-fit.
+"""A KV cache too small for the configured length, or without any room, and what would fit.
 
 ``inference.kv_room``
     One for each refusal to start, at its line; ``refused`` is ``length`` (one request of the
