@@ -331,7 +331,7 @@ def _cleared(
     """Return whether later evidence made a finding history."""
     if by is None or not events:
         return False
-    # Evidence comes condition by condition; what clears it has to follow the last line of each file.
+    # Evidence comes condition by condition; what clears it has to follow its last line.
     events = sorted(events, key=lambda event: event.line)
     if isinstance(by, str):
         last = {(event.file, event.rank): event for event in events}

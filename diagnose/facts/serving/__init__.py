@@ -12,12 +12,14 @@ from diagnose.facts.serving import (
     oom_products,
     plans,
     sampling_differences,
+    weights_need,
 )
 from diagnose.model.event import Event
 
 EVENTS = (
     *intervals.EVENTS, *plans.EVENTS, *memory_budget.EVENTS, *kv_room.EVENTS, *kv_demand.EVENTS,
-    *oom_products.EVENTS, *sampling_differences.EVENTS, *ends.EVENTS,
+    *oom_products.EVENTS, *sampling_differences.EVENTS, *weights_need.EVENTS,
+    *ends.EVENTS,
 )  # fmt: skip
 
 
@@ -39,4 +41,5 @@ def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
     yield from kv_demand.derive(events, planned)
     yield from oom_products.derive(events, planned)
     yield from sampling_differences.derive(events)
+    yield from weights_need.derive(events)
     yield from ends.derive(events, clocks)
