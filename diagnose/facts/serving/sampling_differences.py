@@ -9,7 +9,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from diagnose.model.event import Event
+from diagnose.model.event import Event, Value
 
 EVENTS = ("inference.sampling_differs",)
 
@@ -35,7 +35,7 @@ def derive(events: Sequence[Event]) -> Iterator[Event]:
     for file, found in differing.items():
         first, names = found[0]
         asked = own[file]
-        fields = {
+        fields: dict[str, Value] = {
             "parameters": ", ".join(names),
             "given": ", ".join(f"{name}={first.number(name):g}" for name in names),
             "asked": ", ".join(f"{name}={asked.number(name):g}" for name in names),

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from diagnose.facts.serving.model_shapes import shape_of
-from diagnose.model.event import Event
+from diagnose.model.event import Event, Value
 
 EVENTS = ("inference.weights_need",)
 
@@ -42,7 +42,7 @@ def derive(events: Sequence[Event]) -> Iterator[Event]:
         whole, enough = shape.parameters * 1e9 * each, gpus
         while whole / enough > capacity * SHARE and enough < MOST:
             enough *= 2
-        fields = {
+        fields: dict[str, Value] = {
             "model": shape.name,
             "parameters": shape.parameters,
             "each": each,
