@@ -32,6 +32,11 @@ class Input:
     optional: bool = False
 
     @property
+    def required(self) -> bool:
+        """Whether it cannot be left out; a switch always can."""
+        return self.default is None and not self.optional and self.unit is not Unit.SWITCH
+
+    @property
     def key(self) -> str:
         """The name as the functions know it."""
         return self.name.replace("-", "_")
@@ -131,7 +136,7 @@ def with_its_own(values: Values, key: str, *needed: str) -> None:
     Raises:
         ValueError: It is; the message names both.
     """
-    missing = [_option(other) for other in needed if values[other] is None]
+    missing = [_option(other) for other in needed if values[other] in (None, False)]
     if values[key] is not None and missing:
         raise ValueError(f"{_option(key)} needs {' and '.join(missing)} as well")
 

@@ -3,6 +3,7 @@
 from diagnose.calc import (
     for_communication,
     for_layout,
+    for_memory,
     for_operation,
     for_serving,
     for_speed,
@@ -10,6 +11,6 @@ from diagnose.calc import (
 
 CALCULATORS = {
     one.name: one
-    for group in (for_communication, for_layout, for_speed, for_operation, for_serving)
+    for group in (for_communication, for_layout, for_memory, for_speed, for_operation, for_serving)
     for one in group.CALCULATORS
 }

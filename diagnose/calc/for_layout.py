@@ -1,4 +1,4 @@
-"""Calculators of parallel layout and memory."""
+"""Calculators of parallel layout."""
 
 from diagnose.calc import training
 from diagnose.calc.calculator import Calculator, Input, Result, Values, given, positive
@@ -16,18 +16,6 @@ def _bubble(values: Values) -> list[Result]:
     ]
 
 
-def _memory(values: Values) -> list[Result]:
-    positive(values, "replicas", "model_parallel")
-    zero = given(values, "zero")
-    if zero not in training.ZERO_STAGES:
-        raise ValueError(f"--zero is a stage from 0 to 3, not {zero:g}")
-    part = given(values, "parameters") / given(values, "model_parallel")
-    replicas, gradient_bytes = given(values, "replicas"), given(values, "gradient_bytes")
-    states = training.state_bytes(part, replicas, zero, gradient_bytes)
-    found = [Result(f"{name} on each GPU", size, Unit.BYTES) for name, size in states.items()]
-    return [*found, Result("model states on each GPU", sum(states.values()), Unit.BYTES)]
-
-
 CALCULATORS = (
     Calculator(
         "bubble",
@@ -41,19 +29,5 @@ CALCULATORS = (
         ),
         _bubble,
         "Above 20 % use more micro-batches, interleaving or fewer stages.",
-    ),
-    Calculator(
-        "memory",
-        "Memory of weights, gradients and optimizer on each GPU",
-        "2 P + g P + 12 P bytes; ZeRO 1 divides the last by N, 2 the second too, 3 all",
-        (
-            Input("parameters", Unit.COUNT, "parameters P of the model"),
-            Input("replicas", Unit.COUNT, "data-parallel ranks N", "1"),
-            Input("zero", Unit.COUNT, "ZeRO stage, 3 for FSDP", "0"),
-            Input("gradient-bytes", Unit.COUNT, "bytes g of one gradient", "2"),
-            Input("model-parallel", Unit.COUNT, "tensor x pipeline parallel ranks", "1"),
-        ),
-        _memory,
-        "Activations, communication buffers and fragmentation come on top.",
     ),
 )

@@ -15,24 +15,23 @@ from diagnose.calc.quantity import Unit
 
 
 def _kv_cache(values: Values) -> list[Result]:
-    positive(values, "length", "layers", "heads", "head_size", "latent", "element")
-    apart(values, "heads", "latent")
-    with_its_own(values, "rope", "latent")
+    positive(
+        values, "length", "layers", "heads", "head_size", "latent", "element", "tensor", "pipeline"
+    )
     for key in ("weights", "overhead"):
         with_its_own(values, key, "memory")
-    layers, element = given(values, "layers"), given(values, "element")
-    if values["latent"] is not None:
-        if values["rope"] is None:
-            raise ValueError("--latent needs --rope as well; say --rope 0 where it has none")
-        token = serving.latent_bytes_per_token(layers, values["latent"], values["rope"], element)
-    else:
-        heads, size = given(values, "heads"), given(values, "head_size")
-        token = serving.kv_bytes_per_token(layers, heads, size, element)
-    length, concurrent = given(values, "length"), given(values, "concurrent")
+    token, copies = _token(values)
+    held = token * _cached(values)
+    concurrent = given(values, "concurrent")
     found = [
         Result("cache of one token", token, Unit.BYTES),
-        Result("cache of one request", token * length, Unit.BYTES),
-        Result("cache of all requests", token * length * concurrent, Unit.BYTES),
+        Result(
+            "cache of one token on each GPU",
+            token * copies / (given(values, "tensor") * given(values, "pipeline")),
+            Unit.BYTES,
+        ),
+        Result("cache of one request", held, Unit.BYTES),
+        Result("cache of all requests", held * concurrent, Unit.BYTES),
     ]
     if values["memory"] is not None:
         budget = serving.kv_budget(
@@ -42,10 +41,40 @@ def _kv_cache(values: Values) -> list[Result]:
         found += [
             Result("memory left for the cache", budget, Unit.BYTES),
             Result(
-                "requests of that length at once", max(budget, 0) / (token * length), Unit.NUMBER
+                "requests of that length at once",
+                max(budget, 0) / (held * copies),
+                Unit.NUMBER,
             ),
         ]
     return found
+
+
+def _token(values: Values) -> tuple[float, float]:
+    """Return the bytes of a token, and how often the GPUs keep them."""
+    apart(values, "heads", "latent")
+    with_its_own(values, "rope", "latent")
+    layers, element = given(values, "layers"), given(values, "element")
+    tensor = given(values, "tensor")
+    if values["latent"] is not None:
+        if values["rope"] is None:
+            raise ValueError("--latent needs --rope as well; say --rope 0 where it has none")
+        token = serving.latent_bytes_per_token(layers, values["latent"], values["rope"], element)
+        return token, serving.cache_copies(tensor)
+    heads, size = given(values, "heads"), given(values, "head_size")
+    token = serving.kv_bytes_per_token(layers, heads, size, element)
+    return token, serving.cache_copies(tensor, heads)
+
+
+def _cached(values: Values) -> float:
+    """Return for how many tokens a request keeps the cache of all layers."""
+    length, window = given(values, "length"), values["window"]
+    with_its_own(values, "windowed_layers", "window")
+    if window is None:
+        return length
+    layers, windowed = given(values, "layers"), values["windowed_layers"]
+    if windowed is not None and windowed > layers:
+        raise ValueError(f"--windowed-layers is at most --layers, {layers:g}")
+    return serving.cached_tokens(length, window, 1 if windowed is None else windowed / layers)
 
 
 def _latency(values: Values) -> list[Result]:
@@ -85,6 +114,10 @@ CALCULATORS = (
             Input("element", Unit.NUMBER, "bytes of a value, 1 for fp8", "2"),
             Input("latent", Unit.COUNT, "compressed size, for latent attention", optional=True),
             Input("rope", Unit.COUNT, "its part with positions", optional=True),
+            Input("tensor", Unit.COUNT, "tensor-parallel GPUs", "1"),
+            Input("pipeline", Unit.COUNT, "pipeline stages", "1"),
+            Input("window", Unit.COUNT, "tokens of a sliding window", optional=True),
+            Input("windowed-layers", Unit.COUNT, "layers that have it, or all", optional=True),
             Input("length", Unit.COUNT, "tokens of one request", "1"),
             Input("concurrent", Unit.COUNT, "requests at once", "1"),
             Input("memory", Unit.BYTES, "GPU memory of all GPUs of the model", optional=True),
@@ -93,7 +126,8 @@ CALCULATORS = (
             Input("overhead", Unit.BYTES, "activations, graphs, libraries", optional=True),
         ),
         _kv_cache,
-        "Under one request the engine does not start; under the load it preempts requests.",
+        "Under one request the engine does not start; under the load it preempts requests. GPUs "
+        "beyond the key-value heads keep copies; with latent attention all of a group do.",
     ),
     Calculator(
         "latency",

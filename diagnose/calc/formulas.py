@@ -122,6 +122,7 @@ SHARES = frozenset({
 _COMPUTED: dict[str, tuple[Callable[..., float], str]] = {
     "bubble": (training.bubble, "stages micro_batches chunks"),
     "bus_bandwidth": (collectives.bus_bandwidth, "time ranks"),
+    "cache_copies": (serving.cache_copies, "tensor heads"),
     "checkpoint_size": (operation.checkpoint_size, "each"),
     "checkpoint_waste": (operation.checkpoint_waste, "interval mtbf"),
     "communication_ratio": (training.communication_ratio, "compute"),

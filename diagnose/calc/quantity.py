@@ -20,6 +20,7 @@ class Unit(StrEnum):
     SECONDS = "s"
     FLOPS = "FLOP/s"
     OPERATIONS = "FLOP"
+    SWITCH = "switch"
 
 
 DECIMAL = {"": 0, "k": 3, "m": 6, "g": 9, "b": 9, "t": 12, "p": 15}

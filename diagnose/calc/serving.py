@@ -25,6 +25,28 @@ def latent_bytes_per_token(layers: float, latent: float, rope: float, element: f
     return layers * (latent + rope) * element
 
 
+def cache_copies(tensor: float, heads: float = 1) -> float:
+    """Return how often the GPUs of a tensor-parallel group keep the same part of the cache.
+
+    Args:
+        tensor: GPUs of the group.
+        heads: Key-value heads, which are dealt out to them; 1 for latent attention, whose vector
+            every GPU keeps.
+    """
+    return tensor / min(tensor, heads)
+
+
+def cached_tokens(length: float, window: float, share: float) -> float:
+    """Return for how many tokens a request keeps the cache of all layers.
+
+    Args:
+        length: Tokens of the request.
+        window: Tokens that a layer with a sliding window looks back.
+        share: Of the layers, those with a window.
+    """
+    return length * (1 - share) + min(length, window) * share
+
+
 def kv_budget(total: float, share: float, weights: float, overhead: float) -> float:
     """Return the bytes of GPU memory that are left for the cache.
 

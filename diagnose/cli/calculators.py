@@ -36,12 +36,14 @@ class Quantity(click.ParamType[float]):
 
 
 def _option(one: Input) -> click.Option:
+    if one.unit is Unit.SWITCH:
+        return click.Option([f"--{one.name}"], is_flag=True, help=f"{one.help.capitalize()}.")
     example = "" if one.unit in (Unit.COUNT, Unit.NUMBER) else f", like {EXAMPLES[one.unit]}"
     return click.Option(
         [f"--{one.name}"],
         type=Quantity(one.unit),
         default=one.default,
-        required=one.default is None and not one.optional,
+        required=one.required,
         help=f"{one.help[0].upper()}{one.help[1:]}{example}.",
         show_default=one.default is not None,
     )
@@ -59,7 +61,7 @@ def described(calculator: Calculator) -> dict[str, Any]:
                 "unit": one.unit.value,
                 "help": one.help,
                 "default": one.default,
-                "required": one.default is None and not one.optional,
+                "required": one.required,
             }
             for one in calculator.inputs
         ],

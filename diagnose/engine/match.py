@@ -331,6 +331,8 @@ def _cleared(
     """Return whether later evidence made a finding history."""
     if by is None or not events:
         return False
+    # Evidence comes condition by condition; what clears it has to follow its last line.
+    events = sorted(events, key=lambda event: event.line)
     if isinstance(by, str):
         last = {(event.file, event.rank): event for event in events}
         return all(case.progress_after(event) is True for event in _latest(last.values(), case))

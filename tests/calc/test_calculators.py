@@ -99,6 +99,56 @@ def test_cache_of_one_token(options, kib):
     assert results("kv-cache", *options)["cache of one token"] == kib * 1024
 
 
+@pytest.mark.parametrize(
+    ("options", "tensor", "pipeline", "kib"),
+    [
+        (("--layers", "80", "--heads", "8"), 4, 1, 80),
+        (("--layers", "80", "--heads", "8"), 8, 2, 20),
+        (("--layers", "80", "--heads", "8"), 16, 1, 40),  # two GPUs keep the same head
+        (("--layers", "61", "--latent", "512", "--rope", "64"), 8, 1, 68.625),
+    ],
+)
+def test_cache_of_one_token_on_each_gpu(options, tensor, pipeline, kib):
+    found = results("kv-cache", *options, "--tensor", str(tensor), "--pipeline", str(pipeline))
+    assert found["cache of one token on each GPU"] == kib * 1024
+
+
+@pytest.mark.parametrize(
+    ("options", "gib"),
+    [
+        (("--layers", "32", "--heads", "32"), 16),
+        (("--layers", "32", "--heads", "8"), 4),
+        (("--layers", "80", "--heads", "8"), 10),
+        (("--layers", "28", "--heads", "4"), 1.75),
+        (("--layers", "61", "--latent", "512", "--rope", "64"), 2.14453125),
+    ],
+)
+def test_cache_of_a_request_of_32k(options, gib):
+    found = results("kv-cache", *options, "--length", "32768")
+    assert found["cache of one request"] == gib * 2**30
+
+
+def test_layers_with_a_window_keep_no_more_than_it():
+    options = ("--layers", "32", "--heads", "8", "--length", "32768", "--window", "4096")
+    half = results("kv-cache", *options, "--windowed-layers", "16")
+    assert results("kv-cache", *options)["cache of one request"] == 0.5 * 2**30
+    assert half["cache of one request"] == 2.25 * 2**30
+
+
+def test_what_fits_beside_the_weights_in_serving():
+    options = ("--parameters", "70B", "--model-parallel", "4", "--memory", "80GiB")
+    found = results("memory", "--serving", *options, "--token", "80KiB", "--length", "32768")
+    assert found["weights on each GPU"] == 35e9
+    assert found["memory left for the cache"] == 72 * 2**30 - 35e9
+    assert found["requests of that length at once"] == pytest.approx(15.76, abs=0.01)
+    assert found["least share that starts"] == pytest.approx((35e9 + 2.5 * 2**30) / (80 * 2**30))
+
+
+def test_weights_that_do_not_fit_have_no_share():
+    found = results("memory", "--serving", "--parameters", "70B", "--memory", "80GiB")
+    assert found["least share that starts"] is None
+
+
 def test_requests_that_fit_into_memory():
     options = ("--layers", "80", "--heads", "8", "--length", "32768", "--memory", "640GiB")
     found = results("kv-cache", *options, "--weights", "130GiB", "--overhead", "46GiB")
@@ -152,6 +202,10 @@ def test_text_shows_the_formula_first():
         (("failure", "--rate", "-1", "--nodes", "8"), "not between 0 and 1"),
         (("memory", "--parameters", "7B", "--zero", "4"), "a stage from 0 to 3"),
         (("kv-cache", "--layers", "80"), "--heads is missing"),
+        (("memory", "--serving", "--parameters", "7B", "--zero", "1"), "--zero cannot be given"),
+        (("memory", "--parameters", "7B", "--memory", "80GiB"), "--memory needs --serving"),
+        (("memory", "--serving", "--parameters", "7B", "--graphs", "1GB"), "needs --memory"),
+        (("kv-cache", "--layers", "8", "--heads", "8", "--windowed-layers", "4"), "needs --window"),
         (("checkpoint", "--mtbf", "4h"), "--save is missing"),
         (("ib-timeout", "--timeout", "600"), "--timeout goes up to 31"),
         (("ib-timeout", "--timeout", "0"), "waits for ever"),

@@ -8,15 +8,22 @@ from diagnose.facts.serving import (
     first_minutes,
     first_tokens,
     intervals,
+    kv_demand,
+    kv_room,
+    memory_budget,
+    oom_products,
     plans,
     replicas,
+    sampling_differences,
     saturation,
+    weights_need,
 )
 from diagnose.model.event import Event
 
 EVENTS = (
-    *intervals.EVENTS, *first_tokens.EVENTS, *first_minutes.EVENTS,
-    *saturation.EVENTS, *replicas.EVENTS, *plans.EVENTS, *ends.EVENTS,
+    *intervals.EVENTS, *first_tokens.EVENTS, *first_minutes.EVENTS, *saturation.EVENTS,
+    *replicas.EVENTS, *plans.EVENTS, *memory_budget.EVENTS, *kv_room.EVENTS, *kv_demand.EVENTS,
+    *oom_products.EVENTS, *sampling_differences.EVENTS, *weights_need.EVENTS, *ends.EVENTS,
 )  # fmt: skip
 
 
@@ -36,5 +43,12 @@ def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
     yield from first_minutes.derive(between, events)
     yield from saturation.derive(events)
     yield from replicas.derive(events)
-    yield from plans.derive(events)
+    planned = list(plans.derive(events))
+    yield from planned
+    yield from memory_budget.derive(planned)
+    yield from kv_room.derive(events, planned)
+    yield from kv_demand.derive(events, planned)
+    yield from oom_products.derive(events, planned)
+    yield from sampling_differences.derive(events)
+    yield from weights_need.derive(events)
     yield from ends.derive(events, clocks)

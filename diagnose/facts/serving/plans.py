@@ -13,8 +13,9 @@ start.
     (``kv_bytes_most``) is larger. ``reserve`` is what stays beside the budget, or what SGLang says
     is left. In tokens: ``kv_tokens``, ``max_model_len``, ``max_num_batched_tokens``.
     ``concurrency`` is how many requests of full length fit. ``workers``, ``block_size``,
-    ``blocks``, ``max_num_seqs``, ``tp``, ``pp``, ``dtype``, ``kv_dtype`` and ``quantization`` as
-    stated.
+    ``blocks``, ``max_num_seqs``, ``tp``, ``pp``, ``dtype``, ``kv_dtype``, ``quantization``,
+    ``model`` and ``speculative`` as stated. ``free`` is what was free before the weights came;
+    ``graph_estimate`` what graphs were expected to take before the cache was sized.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ EVENTS = ("inference.memory_plan",)
 
 OF_A_WORKER = {
     "inference.memory_budget": (
-        "total", "budget", "utilization", "weights", "activations", "non_torch", "graph",
+        "total", "free", "budget", "utilization", "weights", "activations", "non_torch", "graph",
     ),
     "inference.memory_profile": ("weights", "activations", "non_torch"),
     "inference.kv_memory": ("available", "weights", "activations", "non_torch"),
@@ -51,7 +52,7 @@ AFTER = frozenset({"inference.concurrency", "inference.graph_memory", "inference
 
 OPTIONS = (
     "max_model_len", "max_num_seqs", "max_num_batched_tokens", "block_size", "tp", "pp", "dtype",
-    "kv_dtype", "quantization", "utilization",
+    "kv_dtype", "quantization", "utilization", "model", "speculative",
 )  # fmt: skip
 """What a plan takes from the configuration."""
 
@@ -59,7 +60,8 @@ FIELDS = (
     "engine", "dp", "workers", "total", "utilization", "budget", "weights", "activations",
     "non_torch", "graph", "kv_bytes", "kv_bytes_most", "least_worker", "reserve", "kv_tokens",
     "blocks", "block_size", "concurrency", "max_model_len", "max_num_seqs",
-    "max_num_batched_tokens", "tp", "pp", "dtype", "kv_dtype", "quantization",
+    "max_num_batched_tokens", "tp", "pp", "dtype", "kv_dtype", "quantization", "model",
+    "speculative", "free", "graph_estimate",
 )  # fmt: skip
 
 
@@ -122,6 +124,9 @@ def _take(start: _Start, event: Event, process: Process) -> None:
         figures = {RENAMED.get(name, name): fields.get(name) for name in OF_A_WORKER[event.name]}
         _merge(own, figures)
     elif event.name == "inference.weights":
+        available, memory = event.number("available"), event.number("memory")
+        if available is not None and memory is not None:
+            own.setdefault("free", int(available + memory))
         _add(own, "weights", event)
     elif event.name in CLOSING:
         # SGLang sizes the cache of a draft model after that of the model, and sums up at the end.
@@ -137,6 +142,8 @@ def _take(start: _Start, event: Event, process: Process) -> None:
         _add(own, "graph", event)
     elif fields.get("memory") is not None:
         own["graph"] = fields["memory"]
+        if event.name == "inference.graph_memory":
+            own["graph_estimate"] = fields["memory"]
 
 
 def _add(own: dict[str, Value], figure: str, event: Event) -> None:

@@ -8,7 +8,9 @@ The prompt stands in the same line and is private: it is never kept. Printed onl
     [2026-01-05 10:00:02] Finish: obj=GenerateReqInput(...), out={'text': '...', 'meta_info': {'finish_reason': {'type': 'length', 'length': 128}, 'prompt_tokens': 812, 'completion_tokens': 128, 'cached_tokens': 512, 'e2e_latency': 1.92}}
 
 ``inference.request``
-    Sampling parameters under vLLM's names, None where they are not printed. ``stops`` tells whether
+    Sampling parameters under vLLM's names, None where they are not printed: ``temperature``, ``top_p``,
+    ``top_k``, ``min_p``, ``repetition_penalty``, ``presence_penalty``, ``frequency_penalty``,
+    ``max_tokens``, ``min_tokens``, ``n``, ``best_of``, ``logprobs``, ``prompt_logprobs``. ``stops`` tells whether
     stop texts or tokens were given, ``guided`` whether the answer must fit a grammar.
 ``inference.sampling_defaults``
     The same of the model's own generation config, which holds where a request says nothing.
