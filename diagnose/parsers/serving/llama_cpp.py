@@ -27,11 +27,11 @@ slot and task stand in front of each line. Tokens of the prompt that were cached
 *Empty*: no request ended. *Cut off*: lines behind the cut are unknown.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
-from diagnose.parsers.base import BlockParser, Convert, LineParser, Pattern
+from diagnose.parsers.base import BlockParser, LineParser, Pattern
 from diagnose.parsers.convert import grouped, size
 from diagnose.parsers.serving.timings import timing_event
 
@@ -93,105 +93,92 @@ TIMES = BlockParser(
 )
 
 
-def _message(
-    event: str,
-    regex: str,
-    nature: Nature,
-    sample: str,
-    source: str,
-    types: Mapping[str, Convert] | None = None,
-) -> Pattern:
-    return Pattern(
-        event=event, regex=regex, nature=nature, sample=sample, source=source, types=types or {}
-    )
-
-
 MESSAGES = LineParser(
     name="llama-cpp",
     title="llama.cpp's context, layers and buffers",
     patterns=(
-        _message(
-            "inference.layers",
-            r"offloaded (?P<on_gpu>\d+)/(?P<layers>\d+) layers to GPU",
-            Nature.MEASUREMENT,
-            "load_tensors: offloaded 29/33 layers to GPU",
-            "llama.cpp 2023 to 2026, src/llama-model.cpp",
-            {"on_gpu": int, "layers": int},
+        Pattern(
+            event="inference.layers",
+            regex=r"offloaded (?P<on_gpu>\d+)/(?P<layers>\d+) layers to GPU",
+            nature=Nature.MEASUREMENT,
+            sample="load_tensors: offloaded 29/33 layers to GPU",
+            source="llama.cpp 2023 to 2026, src/llama-model.cpp",
+            types={"on_gpu": int, "layers": int},
         ),
-        _message(
-            "inference.started",
-            r"server is listening on https?://",
-            Nature.MEASUREMENT,
-            "main: server is listening on http://127.0.0.1:8080 - starting the main loop",
-            "llama.cpp 2024 to 2026, tools/server/server.cpp",
+        Pattern(
+            event="inference.started",
+            regex=r"server is listening on https?://",
+            nature=Nature.MEASUREMENT,
+            sample="main: server is listening on http://127.0.0.1:8080 - starting the main loop",
+            source="llama.cpp 2024 to 2026, tools/server/server.cpp",
         ),
-        _message(
-            "inference.prompt_truncated",
-            r"<<input too long: skipped (?P<skipped>\d+) tokens>>",
-            Nature.ERROR,
-            "<<input too long: skipped 812 tokens>>",
-            "llama.cpp 2023 to 2026, tools/main/main.cpp",
-            {"skipped": int},
+        Pattern(
+            event="inference.prompt_truncated",
+            regex=r"<<input too long: skipped (?P<skipped>\d+) tokens>>",
+            nature=Nature.ERROR,
+            sample="<<input too long: skipped 812 tokens>>",
+            source="llama.cpp 2023 to 2026, tools/main/main.cpp",
+            types={"skipped": int},
         ),
-        _message(
-            "inference.prompt_truncated",
-            r"stop processing: n_(?:tokens|past) = (?P<limit>[\d,]+), truncated = 1",
-            Nature.ERROR,
-            "slot      release: id  0 | task 12 | stop processing: n_tokens = 8191, truncated = 1",
-            "llama.cpp 2024 to 2026, tools/server/server.cpp",
-            {"limit": grouped},
+        Pattern(
+            event="inference.prompt_truncated",
+            regex=r"stop processing: n_(?:tokens|past) = (?P<limit>[\d,]+), truncated = 1",
+            nature=Nature.ERROR,
+            sample="slot      release: id  0 | task 12 | stop processing: n_tokens = 8191, truncated = 1",
+            source="llama.cpp 2024 to 2026, tools/server/server.cpp",
+            types={"limit": grouped},
         ),
-        _message(
-            "inference.oom",
-            r"(?P<reason>cudaMalloc failed: out of memory|llama-server reported out-of-memory during startup|failed to allocate (?:\w+ )?buffer for (?P<what>kv cache|the KV cache))",
-            Nature.ERROR,
-            "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9216.00 MiB on device 0: cudaMalloc failed: out of memory",
-            "llama.cpp 2023 to 2026, ggml/src/ggml-cuda/ggml-cuda.cu; Ollama",
+        Pattern(
+            event="inference.oom",
+            regex=r"(?P<reason>cudaMalloc failed: out of memory|llama-server reported out-of-memory during startup|failed to allocate (?:\w+ )?buffer for (?P<what>kv cache|the KV cache))",
+            nature=Nature.ERROR,
+            sample="ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9216.00 MiB on device 0: cudaMalloc failed: out of memory",
+            source="llama.cpp 2023 to 2026, ggml/src/ggml-cuda/ggml-cuda.cu; Ollama",
         ),
-        _message(
-            "inference.host_buffer_failed",
-            r"ggml_backend_cpu\w*_alloc_buffer: failed to allocate buffer of size (?P<requested>\d+)",
-            Nature.ERROR,
-            "ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 34359738400",
-            "llama.cpp 2024 to 2026, ggml/src/ggml-backend.cpp",
-            {"requested": int},
+        Pattern(
+            event="inference.host_buffer_failed",
+            regex=r"ggml_backend_cpu\w*_alloc_buffer: failed to allocate buffer of size (?P<requested>\d+)",
+            nature=Nature.ERROR,
+            sample="ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 34359738400",
+            source="llama.cpp 2024 to 2026, ggml/src/ggml-backend.cpp",
+            types={"requested": int},
         ),
-        _message(
-            "inference.host_buffer_failed",
-            r"ggml_aligned_malloc: insufficient memory \(attempted to allocate +(?P<requested>[\d.]+ MB)\)",
-            Nature.ERROR,
-            "ggml_aligned_malloc: insufficient memory (attempted to allocate 32768.00 MB)",
-            "llama.cpp 2023 to 2026, ggml/src/ggml.c",
-            {"requested": size},
+        Pattern(
+            event="inference.host_buffer_failed",
+            regex=r"ggml_aligned_malloc: insufficient memory \(attempted to allocate +(?P<requested>[\d.]+ MB)\)",
+            nature=Nature.ERROR,
+            sample="ggml_aligned_malloc: insufficient memory (attempted to allocate 32768.00 MB)",
+            source="llama.cpp 2023 to 2026, ggml/src/ggml.c",
+            types={"requested": size},
         ),
-        _message(
-            "inference.context_size",
-            r"(?:llama_\w+: n_ctx +=|\bn_ctx_slot =|runner\.num_ctx=|--ctx-size(?: |=)) *(?P<tokens>\d+)",
-            Nature.SETTING,
-            "llama_context: n_ctx         = 131072",
-            "llama.cpp 2023 to 2026, src/llama-context.cpp and tools/server; Ollama, llm/server.go",
-            {"tokens": int},
+        Pattern(
+            event="inference.context_size",
+            regex=r"(?:llama_\w+: n_ctx +=|\bn_ctx_slot =|runner\.num_ctx=|--ctx-size(?: |=)) *(?P<tokens>\d+)",
+            nature=Nature.SETTING,
+            sample="llama_context: n_ctx         = 131072",
+            source="llama.cpp 2023 to 2026, src/llama-context.cpp and tools/server; Ollama, llm/server.go",
+            types={"tokens": int},
         ),
-        _message(
-            "inference.kv_pool_empty",
-            r"(?P<kind>failed to decode the batch)(?:, n_batch = 1, ret = 1|: KV cache is full)",
-            Nature.ERROR,
-            "update_slots : failed to decode the batch, n_batch = 1, ret = 1",
-            "llama.cpp 2023 to 2025, examples/server/server.cpp; halves before that were only retried",
+        Pattern(
+            event="inference.kv_pool_empty",
+            regex=r"(?P<kind>failed to decode the batch)(?:, n_batch = 1, ret = 1|: KV cache is full)",
+            nature=Nature.ERROR,
+            sample="update_slots : failed to decode the batch, n_batch = 1, ret = 1",
+            source="llama.cpp 2023 to 2025, examples/server/server.cpp; halves before that were only retried",
         ),
-        _message(
-            "inference.kv_pool_empty",
-            r"(?P<kind>Failed to predict) at token position \d+! Check your context buffer sizes",
-            Nature.ERROR,
-            "Failed to predict at token position 15480! Check your context buffer sizes!",
-            "koboldcpp 1.x, gpttype_adapter.cpp, on llama.cpp",
+        Pattern(
+            event="inference.kv_pool_empty",
+            regex=r"(?P<kind>Failed to predict) at token position \d+! Check your context buffer sizes",
+            nature=Nature.ERROR,
+            sample="Failed to predict at token position 15480! Check your context buffer sizes!",
+            source="koboldcpp 1.x, gpttype_adapter.cpp, on llama.cpp",
         ),
-        _message(
-            "inference.load_retried",
-            r"compute buffer allocation failed, retrying without pipeline parallelism",
-            Nature.PROGRESS,
-            "sched_reserve: compute buffer allocation failed, retrying without pipeline parallelism",
-            "llama.cpp 2025 to 2026, src/llama-context.cpp",
+        Pattern(
+            event="inference.load_retried",
+            regex=r"compute buffer allocation failed, retrying without pipeline parallelism",
+            nature=Nature.PROGRESS,
+            sample="sched_reserve: compute buffer allocation failed, retrying without pipeline parallelism",
+            source="llama.cpp 2025 to 2026, src/llama-context.cpp",
         ),
     ),
 )

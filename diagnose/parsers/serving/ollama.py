@@ -20,11 +20,11 @@ times in nanoseconds::
 *Empty*: nothing went wrong, and times were not asked for. *Cut off*: times behind the cut are unknown.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
-from diagnose.parsers.base import BlockParser, Convert, LineParser, Pattern
+from diagnose.parsers.base import BlockParser, LineParser, Pattern
 from diagnose.parsers.convert import duration
 from diagnose.parsers.serving.timings import timing_event
 
@@ -93,67 +93,54 @@ TIMES = BlockParser(
 )
 
 
-def _message(
-    event: str,
-    regex: str,
-    nature: Nature,
-    sample: str,
-    source: str,
-    types: Mapping[str, Convert] | None = None,
-) -> Pattern:
-    return Pattern(
-        event=event, regex=regex, nature=nature, sample=sample, source=source, types=types or {}
-    )
-
-
 MESSAGES = LineParser(
     name="ollama",
     title="Ollama's queue, context and model loading",
     patterns=(
-        _message(
-            "inference.memory_returning",
-            r"gpu VRAM usage didn't recover within timeout.{0,20}? seconds=(?P<seconds>[\d.]+)",
-            Nature.MEASUREMENT,
-            'time=2026-01-05T10:00:00.000Z level=WARN source=sched.go:646 msg="gpu VRAM usage didn\'t recover within timeout" seconds=5.01',
-            "Ollama 0.1 to 0.13, server/sched.go",
-            {"seconds": float},
+        Pattern(
+            event="inference.memory_returning",
+            regex=r"gpu VRAM usage didn't recover within timeout.{0,20}? seconds=(?P<seconds>[\d.]+)",
+            nature=Nature.MEASUREMENT,
+            sample='time=2026-01-05T10:00:00.000Z level=WARN source=sched.go:646 msg="gpu VRAM usage didn\'t recover within timeout" seconds=5.01',
+            source="Ollama 0.1 to 0.13, server/sched.go",
+            types={"seconds": float},
         ),
-        _message(
-            "inference.queue_full",
-            r"server busy, please try again\.\s+maximum pending requests exceeded",
-            Nature.ERROR,
-            "server busy, please try again.  maximum pending requests exceeded",
-            "Ollama 0.1 to 0.13, server/sched.go",
+        Pattern(
+            event="inference.queue_full",
+            regex=r"server busy, please try again\.\s+maximum pending requests exceeded",
+            nature=Nature.ERROR,
+            sample="server busy, please try again.  maximum pending requests exceeded",
+            source="Ollama 0.1 to 0.13, server/sched.go",
         ),
-        _message(
-            "inference.prompt_truncated",
-            r"truncating input prompt\"? .{0,20}?limit=(?P<limit>\d+) prompt=(?P<prompt>\d+)",
-            Nature.ERROR,
-            'time=2026-01-05T10:00:00.000Z level=WARN source=runner.go:128 msg="truncating input prompt" limit=4096 prompt=9120 keep=5 new=4096',
-            "Ollama 0.4 to 0.13, runner/ollamarunner/runner.go",
-            {"limit": int, "prompt": int},
+        Pattern(
+            event="inference.prompt_truncated",
+            regex=r"truncating input prompt\"? .{0,20}?limit=(?P<limit>\d+) prompt=(?P<prompt>\d+)",
+            nature=Nature.ERROR,
+            sample='time=2026-01-05T10:00:00.000Z level=WARN source=runner.go:128 msg="truncating input prompt" limit=4096 prompt=9120 keep=5 new=4096',
+            source="Ollama 0.4 to 0.13, runner/ollamarunner/runner.go",
+            types={"limit": int, "prompt": int},
         ),
-        _message(
-            "inference.model_load",
-            r"llama runner started in (?P<seconds>[\d.]+) seconds",
-            Nature.MEASUREMENT,
-            'time=2026-01-05T10:00:00.000Z level=INFO source=server.go:630 msg="llama runner started in 42.18 seconds"',
-            "Ollama 0.1 to 0.13, llm/server.go",
-            {"seconds": float},
+        Pattern(
+            event="inference.model_load",
+            regex=r"llama runner started in (?P<seconds>[\d.]+) seconds",
+            nature=Nature.MEASUREMENT,
+            sample='time=2026-01-05T10:00:00.000Z level=INFO source=server.go:630 msg="llama runner started in 42.18 seconds"',
+            source="Ollama 0.1 to 0.13, llm/server.go",
+            types={"seconds": float},
         ),
-        _message(
-            "inference.model_evicted",
-            r"model predicted to exceed available memory, evicting|predicted usage exceeds VRAM",
-            Nature.MEASUREMENT,
-            'time=2026-01-05T10:00:00.000Z level=INFO source=sched.go:512 msg="model predicted to exceed available memory, evicting"',
-            "Ollama 0.1 to 0.13, server/sched.go",
+        Pattern(
+            event="inference.model_evicted",
+            regex=r"model predicted to exceed available memory, evicting|predicted usage exceeds VRAM",
+            nature=Nature.MEASUREMENT,
+            sample='time=2026-01-05T10:00:00.000Z level=INFO source=sched.go:512 msg="model predicted to exceed available memory, evicting"',
+            source="Ollama 0.1 to 0.13, server/sched.go",
         ),
-        _message(
-            "inference.load_timeout",
-            r"timed out waiting for llama runner to start",
-            Nature.ERROR,
-            'time=2026-01-05T10:00:00.000Z level=ERROR source=sched.go:456 msg="error loading llama server" error="timed out waiting for llama runner to start - progress 0.41"',
-            "Ollama 0.1 to 0.13, llm/server.go",
+        Pattern(
+            event="inference.load_timeout",
+            regex=r"timed out waiting for llama runner to start",
+            nature=Nature.ERROR,
+            sample='time=2026-01-05T10:00:00.000Z level=ERROR source=sched.go:456 msg="error loading llama server" error="timed out waiting for llama runner to start - progress 0.41"',
+            source="Ollama 0.1 to 0.13, llm/server.go",
         ),
     ),
 )
