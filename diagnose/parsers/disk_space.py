@@ -111,7 +111,7 @@ PARSERS = (
                   "Go, os.PathError: wandb-core, containerd, kubelet", "write /var/lib/wandb/run-1.wandb: no space left on device"),
             _full(rf"(?:ENOSPC|EDQUOT): (?P<message>{FULL})", "Node.js", "Error: ENOSPC: no space left on device, write"),
             _full(rf"java\.io\.IOException: (?P<message>{FULL})", "Java", "java.io.IOException: No space left on device"),
-            _full(rf"ResourceExhaustedError: .{{0,200}}?(?:(?P<path>[^\s;]+); )?(?P<message>{FULL})", "TensorFlow, tsl/platform/default/posix_file_system.cc, 1.x and 2.x",
+            _full(rf"ResourceExhaustedError: (?:\{{\{{[^}}]{{0,120}}\}}\}} ?)?(?:(?P<path>[^\s;{{]+); )?(?P<message>{FULL})", "TensorFlow, tsl/platform/default/posix_file_system.cc, 1.x and 2.x",
                   "tensorflow.python.framework.errors_impl.ResourceExhaustedError: /ckpt/run-1_temp/part-00000-of-00002.data-00000-of-00001.tempstate1234; No space left on device [Op:SaveV2]"),
             _full(rf"errno = \d+, error message = '(?P<message>{FULL})'", "HDF5, H5FDsec2.c",
                   "  #001: H5FDsec2.c line 828 in H5FD__sec2_write(): file write failed: time = Sat Aug  1 10:00:00 2026, filename = '/data/a.h5', errno = 28, error message = 'No space left on device'"),
