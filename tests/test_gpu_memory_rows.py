@@ -207,7 +207,7 @@ def test_training_beside_a_serving_engine_is_judged_as_training(tmp_path):
 
 def test_a_serving_engine_has_rules_of_its_own(tmp_path):
     log = raised("engine", text(1.0, holes=20.0, allocated=50.0))
-    assert roots(verdict(tmp_path, log)) == ["serving-oom"]
+    assert roots(verdict(tmp_path, log)) == ["serving-oom-fragments"]
 
 
 FRAGMENTS = text(3.0, holes=11.0, allocated=63.0)

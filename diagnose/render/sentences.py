@@ -107,6 +107,7 @@ _INPUTS = {
     "rendezvous messages": "rendezvous 消息",
     "traffic classes of RoCE": "RoCE 流量类别",
     "dates between outputs": "输出之间的日期",
+    "health of Ceph": "Ceph 健康状态",
     "shared-memory errors": "共享内存错误",
     "Slurm messages": "Slurm 消息",
     "PyTorch memory errors": "PyTorch 内存错误",

@@ -86,8 +86,14 @@ def test_a_port_slower_on_all_hosts_is_so_by_design():
 
 def test_a_host_with_other_ports_is_of_another_kind():
     ports = [port(host, f"mlx5_{n}", 400.0) for host in HOSTS[:3] for n in range(4)]
-    (slow,) = found("ib.port_slower", *ports, port("node-09", "mlx5_0", 100.0))
+    fewer = [port("node-09", "mlx5_0", 100.0), port("node-09", "mlx5_1", 400.0)]
+    (slow,) = found("ib.port_slower", *ports, *fewer)
     assert slow.fields["same_kind"] is False
+
+
+def test_a_host_with_less_than_half_the_ports_is_not_compared():
+    ports = [port(host, f"mlx5_{n}", 400.0) for host in HOSTS[:3] for n in range(4)]
+    assert not found("ib.port_slower", *ports, port("node-09", "mlx5_0", 100.0))
 
 
 def test_two_hosts_without_a_name_in_one_paste():

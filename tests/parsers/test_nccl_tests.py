@@ -43,7 +43,7 @@ def test_a_run():
     event = result(RUN)
     assert event.host == "node-17"
     assert event.fields == {
-        "tool": "nccl-tests", "collective": "all_reduce", "ranks": 8, "nodes": 1, "hosts": ["node-17"], "gpus_per_node": 8,
+        "headed": True, "tool": "nccl-tests", "collective": "all_reduce", "ranks": 8, "nodes": 1, "hosts": ["node-17"], "gpus_per_node": 8,
         "gpu_model": "NVIDIA H100 80GB HBM3", "rows": 4, "largest_size": 8 * GIB, "peak_busbw": 478.2,
         "plateau_busbw": 478.2, "plateau_size": GIB, "avg_busbw": 52.97, "wrong": 0,
         "sizes": [MIB, 512 * MIB, GIB, 8 * GIB], "busbws": [40.1, 455.0, 471.5, 478.2],
