@@ -326,3 +326,9 @@ def test_a_checkpoint_of_the_trainer_needs_weights():
 
     assert missing() == [["model.safetensors"]]
     assert missing("adapter_model.safetensors") == missing("global_step5/x_model_states.pt") == []
+
+
+def test_the_state_of_a_trainer_that_is_kept_as_a_log_is_no_checkpoint_without_weights():
+    names = ["trainer_state.json", "training_args.bin"]
+    found = judge(Tree("logs", [Entry(name, 400) for name in names]))
+    assert [event for event in found if event.name == "ckpt.missing_shards"] == []

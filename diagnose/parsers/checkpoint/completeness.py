@@ -29,6 +29,9 @@ TEMPORARY = LazyPattern(
 WEIGHTS = LazyPattern(r"model|\.distcp$|\.safetensors$|^global_step")
 """Files of weights, of adapters too, in a checkpoint of Hugging Face's Trainer."""
 
+TRAINED = LazyPattern(r"^(?:optimizer|scheduler|rng_state)")
+"""Other files of state that it saves beside them."""
+
 
 @dataclass(slots=True)
 class State:
@@ -122,9 +125,14 @@ def _absent(point: Checkpoint, finished: Sequence[Checkpoint]) -> set[str]:
 
 
 def _weights(point: Checkpoint, layout: Layout) -> set[str]:
-    """Return the file of weights that one of Hugging Face's Trainer needs, where it has none."""
-    trained = layout.framework == "hf" and "trainer_state.json" in point.files
-    return {"model.safetensors"} if trained and not any(map(WEIGHTS.search, point.files)) else set()
+    """Return the file of weights that one of Hugging Face's Trainer needs, where it has none.
+
+    People copy trainer_state.json alone as a log; with other state beside it, it is a checkpoint.
+    """
+    names = point.files
+    saved = "trainer_state.json" in names and any(map(TRAINED.search, names))
+    lacking = layout.framework == "hf" and saved and not any(map(WEIGHTS.search, names))
+    return {"model.safetensors"} if lacking else set()
 
 
 def own_marker(point: Checkpoint, layout: Layout, *, hidden: bool = True) -> str | None:
