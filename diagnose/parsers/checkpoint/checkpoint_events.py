@@ -56,7 +56,9 @@ def of_checkpoint(
             "count": len(state.missing),
             "expected": len(point.files) + len(state.missing),
         }
-        text = f"{point.shown}: {len(state.missing)} files missing, first {state.missing[0]}"
+        count = len(state.missing)
+        counted = "1 file" if count == 1 else f"{count} files"
+        text = f"{point.shown}: {counted} missing, first {state.missing[0]}"
         yield event_of("ckpt.missing_shards", Nature.ERROR, point.shown, text, holes)
     if state.marker:
         yield unfinished(point.shown, point.step, state.marker)
