@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from diagnose.cli.options import draft_options
 from diagnose.cli.output import deliver
 from diagnose.cli.progress import Bar
 
@@ -14,21 +15,7 @@ def baseline() -> None:
 
 
 @baseline.command("new")
-@click.option(
-    "--from",
-    "paths",
-    type=click.Path(),
-    metavar="PATH",
-    required=True,
-    multiple=True,
-    help="Logs of a healthy run: a folder, file, archive or glob; may be repeated.",
-)
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    metavar="FILE",
-    help="Write the baseline to a file, not to standard output.",
-)
+@draft_options("Logs of a healthy run", "baseline")
 @click.option("--force", is_flag=True, help="Write it even if the run is not healthy.")
 def new_baseline(paths: tuple[str, ...], output: Path | None, force: bool) -> None:
     """Write a baseline: the medians of a healthy run after warm-up, and its bandwidth tests."""

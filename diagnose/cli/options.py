@@ -99,6 +99,35 @@ def list_format_option(command: Command) -> Command:
     )(command)
 
 
+def draft_options(logs: str, drafted: str) -> Callable[[Command], Command]:
+    """Return what adds ``--from`` and ``--output`` to a command that drafts a file from logs.
+
+    Args:
+        logs: Which logs it wants.
+        drafted: What it writes.
+    """
+
+    def add(command: Command) -> Command:
+        source = click.option(
+            "--from",
+            "paths",
+            type=click.Path(),
+            metavar="PATH",
+            required=True,
+            multiple=True,
+            help=f"{logs}: a folder, file, archive or glob; may be repeated.",
+        )
+        target = click.option(
+            "--output",
+            type=click.Path(dir_okay=False, writable=True, path_type=Path),
+            metavar="FILE",
+            help=f"Write the {drafted} to a file, not to standard output.",
+        )
+        return source(target(command))
+
+    return add
+
+
 def run_options(command: Command) -> Command:
     """Add every option of a run; each is also ``DIAGNOSE_...`` and a key of diagnose.yaml."""
     options = (

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from diagnose.cli.options import draft_options
 from diagnose.cli.output import deliver
 from diagnose.cli.progress import Bar
 from diagnose.errors import UsageError
@@ -15,21 +16,7 @@ def topology() -> None:
 
 
 @topology.command("new")
-@click.option(
-    "--from",
-    "paths",
-    type=click.Path(),
-    metavar="PATH",
-    required=True,
-    multiple=True,
-    help="Logs of the hosts: a folder, file, archive or glob; may be repeated.",
-)
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    metavar="FILE",
-    help="Write the inventory to a file, not to standard output.",
-)
+@draft_options("Logs of the hosts", "inventory")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 def new_topology(paths: tuple[str, ...], output: Path | None, force: bool) -> None:
     """Draft an inventory: hosts, addresses, GPUs, adapters and what the logs say of switches."""

@@ -7,12 +7,13 @@ columns.
 import re
 from functools import cached_property
 from importlib.resources.abc import Traversable
+from pathlib import Path as FilePath
 from typing import Any
 
 import yaml
 
 from diagnose.engine.reader import Mistake, Path
-from diagnose.errors import Problem
+from diagnose.errors import Problem, RuleErrors
 
 try:
     from yaml import CSafeLoader as SafeLoader
@@ -268,3 +269,31 @@ def _child(node: Any, part: str | int) -> tuple[Any, Any] | None:
     if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
         return node.value[part], node.value[part]
     return None
+
+
+def opened(path: FilePath, limit: int = SIZE_LIMIT) -> YamlText:
+    """Return a file that a team gives for one run, named as the team named it.
+
+    Args:
+        path: Where it is.
+        limit: Most bytes it may have.
+
+    Raises:
+        RuleErrors: It cannot be opened, is too large or is not UTF-8.
+    """
+    try:
+        return read_text(path, str(path), limit)
+    except MistakeFound as found:
+        raise RuleErrors([found.problem]) from None
+
+
+def loaded(text: YamlText) -> Any:
+    """Return what such a file holds.
+
+    Raises:
+        RuleErrors: It is no YAML.
+    """
+    try:
+        return text.load()
+    except MistakeFound as found:
+        raise RuleErrors([found.problem]) from None

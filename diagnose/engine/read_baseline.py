@@ -6,7 +6,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from diagnose import shipped
-from diagnose.engine.positions import MistakeFound, YamlText, read_text
+from diagnose.engine.positions import YamlText, loaded, opened
 from diagnose.engine.reader import Path, Reader, is_number
 from diagnose.engine.schema import Key
 from diagnose.errors import Problem, RuleErrors
@@ -58,10 +58,7 @@ def read_baseline(path: FilePath) -> Baseline:
     Raises:
         RuleErrors: It cannot be opened or is wrong; all its mistakes are named with their place.
     """
-    try:
-        return parse_baseline(read_text(path, str(path)))
-    except MistakeFound as found:
-        raise RuleErrors([found.problem]) from None
+    return parse_baseline(opened(path))
 
 
 def parse_baseline(text: YamlText) -> Baseline:
@@ -70,10 +67,7 @@ def parse_baseline(text: YamlText) -> Baseline:
     Raises:
         RuleErrors: It is wrong; all its mistakes are named with their place.
     """
-    try:
-        data = text.load()
-    except MistakeFound as found:
-        raise RuleErrors([found.problem]) from None
+    data = loaded(text)
     if data is None:
         raise RuleErrors([Problem(text.name, 0, 0, "is empty; a baseline lists 'tests'")])
     reader = Reader()

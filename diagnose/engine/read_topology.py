@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from typing import Any, get_args
 
 from diagnose.engine.name_patterns import Patterns
-from diagnose.engine.positions import MistakeFound, YamlText, read_text
+from diagnose.engine.positions import YamlText, loaded, opened
 from diagnose.engine.read_topology_hosts import HostReader
 from diagnose.engine.reader import Path, Reader
 from diagnose.engine.schema import Key
@@ -78,10 +78,7 @@ def read_topology(path: FilePath) -> Topology:
     Raises:
         RuleErrors: It cannot be opened or is wrong; all its mistakes are named with their place.
     """
-    try:
-        return parse_topology(read_text(path, str(path), SIZE_LIMIT))
-    except MistakeFound as found:
-        raise RuleErrors([found.problem]) from None
+    return parse_topology(opened(path, SIZE_LIMIT))
 
 
 def parse_topology(text: YamlText) -> Topology:
@@ -90,10 +87,7 @@ def parse_topology(text: YamlText) -> Topology:
     Raises:
         RuleErrors: It is wrong; all its mistakes are named with their place.
     """
-    try:
-        data = text.load()
-    except MistakeFound as found:
-        raise RuleErrors([found.problem]) from None
+    data = loaded(text)
     if data is None:
         raise RuleErrors([Problem(text.name, 1, 1, "is empty; a topology lists 'hosts'")])
     reader = Reader()

@@ -126,9 +126,7 @@ def vocabulary(parsers: Iterable[Parser]) -> Vocabulary:
     metrics = {*ALIASES, "data_share", "comm_ratio"}
     modules: dict[ModuleType, None] = {}
     for name in DERIVED:
-        events[name] = Emitted(
-            {"worked out from other records"}, None, natures={Nature.MEASUREMENT}
-        )
+        events[name] = Emitted({DERIVING}, None, natures={Nature.MEASUREMENT})
     for parser in parsers:
         if isinstance(parser, LineParser):
             _add_patterns(parser, events)

@@ -15,6 +15,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from diagnose.facts.fabric.adapters import place
 from diagnose.facts.fabric.counters import Growth, at_counter, counters
 from diagnose.facts.fabric.readings import Key
 from diagnose.model.event import Event, Value
@@ -71,13 +72,12 @@ def _classes(
     for event in classes:
         value = str(event.fields.get("value"))
         if value != "none":
-            owner = event.host or event.file
-            protected[owner, event.fields.get("device")] = set(value.split(","))
+            protected[place(event), event.fields.get("device")] = set(value.split(","))
     if not protected:
         return
     for key, readings in ports.items():
         last = readings[-1]
-        owner = last.host or last.file
+        owner = place(last)
         priorities = protected.get((owner, key[1])) or protected.get((owner, None))
         if priorities is None:
             continue
