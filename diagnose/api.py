@@ -32,11 +32,12 @@ from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
 from diagnose.model.topology import Topology
 from diagnose.parsers import parsers
-from diagnose.parsers.inputs import read_paths, read_texts
-from diagnose.parsers.pool import Progress
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
 from diagnose.render import baseline_file, topology_file
+from diagnose.scanning.inputs import read_paths, read_texts
+from diagnose.scanning.local import Local
+from diagnose.scanning.reading import Progress
 from diagnose.version import VERSION
 
 Paths = Sequence[str | PathLike[str]]
@@ -167,7 +168,7 @@ def run(
     expected = _expected(baseline, topology)
     knowledge = load_knowledge(rules, playbooks)
     reading, nothing = read_paths(
-        [str(path) for path in paths], knowledge.reader, jobs=jobs, progress=progress
+        [str(path) for path in paths], knowledge.reader, engine=Local(jobs), progress=progress
     )
     return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
 
@@ -246,7 +247,7 @@ def new_baseline(
     """
     knowledge = load_knowledge()
     reading, nothing_read = read_paths(
-        [str(path) for path in paths], knowledge.reader, jobs=jobs, progress=progress
+        [str(path) for path in paths], knowledge.reader, engine=Local(jobs), progress=progress
     )
     case = build(reading)
     made = draft(case, file)
@@ -293,7 +294,7 @@ def new_topology(
     """
     knowledge = load_knowledge()
     reading, nothing_read = read_paths(
-        [str(path) for path in paths], knowledge.reader, jobs=jobs, progress=progress
+        [str(path) for path in paths], knowledge.reader, engine=Local(jobs), progress=progress
     )
     case = build(reading)
     if nothing_read:
