@@ -33,6 +33,7 @@ from diagnose.ingest.repeated import StampedPrefix
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Line, Measurement, Nature, Rows, Value
 from diagnose.parsers.derived import LITERALS
+from diagnose.parsers.gate import Gate
 
 TEXT_LIMIT = 2_000
 """Characters of a line that an event keeps."""
@@ -236,6 +237,7 @@ class FileParser:
         read: Turns the file into events and measurements.
         emits: Event and metric names it may give.
         sample: A small file.
+        gate: What is cheap to see of each file that ``accepts`` may accept.
         alone: The file is one record and no log. It may be binary, no other parser sees it, its
             lines are not counted, and ``read`` raises ``Unreadable`` where it is to be skipped.
     """
@@ -246,6 +248,7 @@ class FileParser:
     read: Callable[[Document], Iterable[Record]]
     emits: tuple[str, ...]
     sample: str
+    gate: Gate = Gate()
     alone: bool = False
 
 
@@ -260,6 +263,7 @@ class FolderParser:
             read; if its content is not text it is not in the list of skipped ones.
         read: Gets the name of the input folder and all entries below it that some parser wants.
         emits: Event names it may give.
+        gate: Parts of names that all files of the dialect have one of.
     """
 
     name: str
@@ -267,6 +271,7 @@ class FolderParser:
     wants: Callable[[str], bool]
     read: Callable[[str, list[Entry]], Iterable[Event]]
     emits: tuple[str, ...]
+    gate: Gate
 
 
 Parser = LineParser | BlockParser | BulkParser | FileParser | FolderParser
