@@ -28,7 +28,6 @@ from typing import Protocol
 import regex
 from regex import Pattern as Compiled
 
-from diagnose.ingest.pattern import required_literals
 from diagnose.ingest.repeated import StampedPrefix
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Line, Measurement, Nature, Rows, Value
@@ -90,7 +89,12 @@ class Pattern:
     def required(self) -> tuple[str, ...]:
         """Literals of which every matching line holds at least one."""
         known = self.literals or LITERALS.get(self.regex)
-        return known if known is not None else tuple(sorted(required_literals(self.regex)))
+        if known is not None:
+            return known
+        # Imported here: those of what ships are known, and most runs ask for no others.
+        from diagnose.ingest.pattern import required_literals
+
+        return tuple(sorted(required_literals(self.regex)))
 
     def match(self, line: Line) -> Event | None:
         """Return the event this line is, or None.
