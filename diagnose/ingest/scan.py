@@ -25,6 +25,9 @@ SPAN = 32 << 10
 LITTLE = 64 << 10
 """Bytes in all up to which literals are looked for one by one; compiling them takes longer."""
 
+FEW = 100
+"""Literals up to which it is faster to look for each of them than for how they begin."""
+
 LINE_LIMIT = 1 << 20
 """Bytes of one line that are looked at; the rest of it is dropped and counted."""
 
@@ -59,6 +62,11 @@ class Matcher:
         self._left = 0
         self.places(b"")
 
+    def _candidates(self, data: bytes) -> Sequence[int]:
+        """Return the numbers of literals that may be in a text."""
+        few = len(self.literals) <= FEW
+        return range(len(self.literals)) if few else self._beginnings.candidates(data)
+
     @cached_property
     def _beginnings(self) -> Beginnings:
         return Beginnings([literal.text for literal in self.literals])
@@ -88,7 +96,7 @@ class Matcher:
         """
         if len(data) < self._left:
             self._left -= len(data)
-            return places_by_search(self.literals, data, self._beginnings.candidates(data))
+            return places_by_search(self.literals, data, self._candidates(data))
         self._left = 0
         found: list[tuple[int, int]] = []
         if self.literals:

@@ -2,7 +2,7 @@
 
 from diagnose.parsers.gate import Gate
 from diagnose.parsers.late import Late, LateFileParser, LateFolderParser, LateTextParser
-from diagnose.parsers.serving.generated_marks import may_be_generated
+from diagnose.parsers.serving.generated_marks import may_be_prose
 from diagnose.parsers.table_head import may_be_table
 
 PARSERS: tuple[Late, ...] = (
@@ -1322,7 +1322,7 @@ PARSERS: tuple[Late, ...] = (
         (False, ('GenAI-Perf | ',)),
     )),
     LateFileParser('serving.genai_perf', 1, alone=False, gate=Gate(holds=(b'Time To First Token', b'Request Latency'))),
-    LateFileParser('serving.generated_text', 0, alone=False, gate=Gate(test=may_be_generated)),
+    LateFileParser('serving.generated_text', 0, alone=False, gate=Gate(holds=(b'mlx_lm', b'llama-', b'main ', b'ollama run', b'curl', b'.generate(', b'SamplingParams(', b'GenerationConfig(', b'.completions.create(', b'text-generation', b'finish_reason', b'done_reason', b'generated_text', b'finish_details', b'Generated text:', b'python', b'top_p', b'do_sample', b'repetition_penalty', b'repeat_penalty', b'max_new_tokens', b'num_predict', b'<|im_start|>', b'<|start_header_id|>', b'<|user|>', b'<start_of_turn>user', b'[INST]', b'## Human', b'##Human', b'## User', b'##User'), test=may_be_prose)),
     LateTextParser('nvidia_smi_table', 0, (
         (False, ('| NVIDIA-SMI ', '| Processes:', '.0 Off |', '.0  On |')),
     )),

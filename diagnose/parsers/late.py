@@ -66,8 +66,9 @@ class LateFileParser(Late):
         return name
 
     def accepts(self, name: str, head: bytes) -> bool:
-        """Return whether a file passes the gate and the parser accepts it."""
-        return self.gate.admits(name, head) and self.parser.accepts(name, head)
+        """Return whether the parser accepts a file that passed the gate."""
+        accepted: bool = self.parser.accepts(name, head)
+        return accepted
 
     def read(self, document: Document) -> Iterable[Record]:
         """Return what the parser says of a file."""

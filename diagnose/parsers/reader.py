@@ -30,6 +30,7 @@ from diagnose.parsers.base import (
 )
 from diagnose.parsers.collect import Collector
 from diagnose.parsers.document import WHOLE_LIMIT, WholeDocument, uncovered, uncovered_head
+from diagnose.parsers.gate import Look, Marks
 from diagnose.parsers.late import Late, LateFileParser, LateTextParser
 from diagnose.parsers.routes import Route, Routes, TextParser
 
@@ -76,6 +77,7 @@ class Reader:
                     text_parsers.append(parser)
                 case FileParser() | LateFileParser():
                     self.file_parsers.append(parser)
+        self.marks = Marks(one.gate for one in self.file_parsers)
         self.routes = Routes(text_parsers)
         self.matcher = Matcher(self.routes.literals)
 
@@ -123,9 +125,8 @@ class Reader:
             name: Of the source.
             head: Its first bytes.
         """
-        return next(
-            (one for one in self.file_parsers if one.alone and one.accepts(name, head)), None
-        )
+        look = Look(name, head, self.marks)
+        return next((one for one in self.file_parsers if one.alone and _accepts(one, look)), None)
 
     def read_record(
         self,
@@ -168,13 +169,13 @@ class Reader:
             A stream over the same bytes, from the start, for the scan.
         """
         asked = [one for one in self.file_parsers if not one.alone]
-        accepting = [one for one in asked if one.accepts(name, head)]
+        look = Look(name, head, self.marks)
+        accepting = [one for one in asked if _accepts(one, look)]
         bare_head = uncovered_head(head)
-        behind = [
-            one
-            for one in asked
-            if bare_head is not None and one not in accepting and one.accepts(name, bare_head)
-        ]
+        behind = []
+        if bare_head is not None:
+            look = Look(name, bare_head, self.marks)
+            behind = [one for one in asked if one not in accepting and _accepts(one, look)]
         if not accepting and not behind:
             return stream
         data = stream.read(WHOLE_LIMIT)
@@ -430,6 +431,10 @@ class PieceBlock:
     def prefix_at(self, offset: int) -> StampedPrefix | None:
         """Return what stands before the record at a byte offset of ``data``."""
         return self._piece.prefix_at(offset)
+
+
+def _accepts(parser: FileParser | LateFileParser, look: Look) -> bool:
+    return parser.gate.admits(look) and parser.accepts(look.name, look.head)
 
 
 def _with_next(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Piece | None]]:

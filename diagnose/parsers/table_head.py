@@ -17,7 +17,8 @@ COUNTS = ("step", "iter", "update", "batch", "gpu", "world", "rank", "node")
 
 def may_be_table(head: bytes) -> bool:
     """Return whether one of the first lines has short names, one of them of a count."""
-    lines = head.decode("utf-8-sig", "replace").splitlines()[:LINES]
+    first = b"\n".join(head.split(b"\n", LINES)[:LINES])
+    lines = first.decode("utf-8-sig", "replace").splitlines()[:LINES]
     return any(
         _may_be_header(line.strip().strip("|").split(mark), quoted='"' in line)
         for line in lines

@@ -14,6 +14,7 @@ from diagnose.parsers import parsers, shipped
 from diagnose.parsers.base import FileParser, FolderParser, LineParser
 from diagnose.parsers.checkpoint.tree import WANTED
 from diagnose.parsers.collect import Collector
+from diagnose.parsers.gate import Look
 from diagnose.parsers.reader import Reader
 
 PATTERNS = [
@@ -85,7 +86,7 @@ def test_what_a_file_parser_accepts_passes_its_gate(parser):
     for name in NAMES:
         for head in heads:
             if parser.accepts(name, head[: 64 << 10]):
-                assert parser.gate.admits(name, head[: 64 << 10])
+                assert parser.gate.admits(Look(name, head[: 64 << 10], READER.marks))
 
 
 @settings(max_examples=300, deadline=None)

@@ -4,6 +4,7 @@ Not a parser: the reader of generated text looks closely.
 """
 
 import re
+from itertools import islice
 
 SHORTEST = 40
 """Tokens below which a text is not scored."""
@@ -36,12 +37,10 @@ ASKS = (
 """Of which a source in which a question comes again holds at least one."""
 
 
-def may_be_generated(head: bytes) -> bool:
-    """Return whether the beginning of a source holds a call, a reply, a question or prose."""
-    if any(mark in head for mark in (*TRACES, *ASKS)):
-        return True
-    lines = [line for line in head.decode("utf-8", "replace").split("\n")[:LINES] if line.strip()]
-    return has_common_words(words_of(lines[:PROSE_LINES]))
+def may_be_prose(head: bytes) -> bool:
+    """Return whether the first lines of a source have as many common words as running text."""
+    lines = (line.decode("utf-8", "replace") for line in head.split(b"\n", LINES)[:LINES])
+    return has_common_words(words_of(list(islice(filter(str.strip, lines), PROSE_LINES))))
 
 
 def words_of(lines: list[str]) -> list[str]:

@@ -49,7 +49,7 @@ from diagnose.parsers.serving.generated_marks import (
     SHORTEST,
     TRACES,
     has_common_words,
-    may_be_generated,
+    may_be_prose,
     words_of,
 )
 from diagnose.parsers.serving.generation_call import (
@@ -430,7 +430,7 @@ PARSERS = (
         name="generated-text",
         title="text a language model wrote, below its command or in its reply",
         accepts=accepts,
-        gate=Gate(test=may_be_generated),
+        gate=Gate(holds=TRACES + ASKS, test=may_be_prose),
         read=read,
         emits=("inference.generation", "inference.repetition", "inference.runs_on"),
         sample=(
