@@ -12,6 +12,11 @@ SHORTEST = 40
 LINES, PROSE_LINES = 1_000, 60
 """First lines that are not blank, of which a call or a dialogue, and prose, is made out."""
 
+LETTERS = 0.7
+"""Share of letters in running text."""
+
+NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalpha())
+
 COMMON = frozenset(
     {
         "the", "a", "an", "and", "or", "of", "to", "in", "is", "are", "was", "were", "be", "that",
@@ -38,9 +43,12 @@ ASKS = (
 
 
 def may_be_prose(head: bytes) -> bool:
-    """Return whether the first lines of a source have as many common words as running text."""
-    lines = (line.decode("utf-8", "replace") for line in head.split(b"\n", LINES)[:LINES])
-    return has_common_words(words_of(list(islice(filter(str.strip, lines), PROSE_LINES))))
+    """Return whether the first lines of a source have the letters and words of running text."""
+    stripped = (one.decode("utf-8", "replace").strip() for one in head.split(b"\n", LINES)[:LINES])
+    lines = list(islice(filter(None, stripped), PROSE_LINES))
+    whole = "".join(lines).encode()
+    is_of_letters = len(whole.translate(None, NO_LETTERS)) >= LETTERS * len(whole)
+    return is_of_letters and has_common_words(words_of(lines))
 
 
 def words_of(lines: list[str]) -> list[str]:

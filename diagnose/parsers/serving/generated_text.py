@@ -44,6 +44,7 @@ from diagnose.parsers.gate import Gate
 from diagnose.parsers.serving.generated_marks import (
     ASKS,
     COMMON,
+    LETTERS,
     LINES,
     PROSE_LINES,
     SHORTEST,
@@ -404,7 +405,7 @@ def _is_prose(lines: list[str]) -> bool:
     """Tell whether a whole source is running text: common words and no trace of a program."""
     words = words_of(lines[:200])
     letters = sum(len(word) for word in words)
-    if letters < 0.7 * sum(len(line.strip()) for line in lines[:200]):
+    if letters < LETTERS * sum(len(line.strip()) for line in lines[:200]):
         return False
     is_text = has_common_words(words) and not any(map(_is_log, lines))
     return is_text and _share(lines, _ROWS.search) <= 0.1
