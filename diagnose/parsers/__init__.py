@@ -1,6 +1,8 @@
 """What the program can read: one module a dialect, independent of each other.
 
-The list is explicit; importing a module registers nothing.
+The list is explicit; importing a module registers nothing. What each parser waits for stands in
+``index.py``, from which its module is imported when that has been seen; ``python .ci/derive.py``
+writes it.
 """
 
 from functools import cache
@@ -216,6 +218,7 @@ def parsers() -> tuple[Parser, ...]:
 
 def shipped() -> tuple[Late, ...]:
     """Return what stands for the parsers, in the same order, until they are wanted."""
+    # Imported here: what writes the index must run without it.
     from diagnose.parsers.index import PARSERS
 
     return PARSERS

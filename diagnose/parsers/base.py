@@ -13,7 +13,7 @@ knows no rule, prints nothing and keeps no state between sources.
     A dialect of which files hold millions of lines. Its literals are looked for once per block of
     1 MiB, and a block that has one is handed over whole.
 ``FileParser``
-    Chosen by a look at the first bytes; gets the whole source (JSON, CSV).
+    Chosen by a look at the first bytes, those of its gate first; gets the whole source (JSON, CSV).
 ``FolderParser``
     Gets the names and sizes in a folder and may read parts of files: headers and tails, never the
     data (checkpoints).
