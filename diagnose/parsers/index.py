@@ -1479,8 +1479,8 @@ PARSERS: tuple[Late, ...] = (
         (False, ('INDEX', 'fe80:0000:0000:0000:', '0000:0000:0000:0000:')),
     )),
     LateTextParser('fabric.rdma_netdevs', 0, (
-        (False, (' port ',)),
-        (False, (' port ',)),
+        (False, (' ==> ', ' <===> ')),
+        (False, (' ==> ', ' <===> ')),
     )),
     LateTextParser('fabric.interfaces', 0, (
         (False, ('> mtu ', '>  mtu ')),
