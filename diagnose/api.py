@@ -31,7 +31,7 @@ from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
 from diagnose.model.topology import Topology
-from diagnose.parsers import parsers
+from diagnose.parsers import shipped
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
 from diagnose.render import baseline_file, topology_file
@@ -77,7 +77,7 @@ class Knowledge:
     @cached_property
     def reader(self) -> Reader:
         """The shipped parsers and the text selections of the rules, ready to read sources."""
-        return Reader([*parsers(), *rule_parsers(self.rules)])
+        return Reader([*shipped(), *rule_parsers(self.rules)])
 
 
 @dataclass(frozen=True, kw_only=True)

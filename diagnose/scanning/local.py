@@ -45,7 +45,7 @@ class Local:
         _STATE.units, _STATE.reader, _STATE.wants = units, reader, wants
         # Forked workers have the reader as it is: rules cannot be sent through a pipe, and its
         # literals, once compiled here, need not be compiled again.
-        reader.matcher.places(b"")
+        reader.matcher.compile()
         lost = []
         for batch, read in _in_workers(list(batches(units)), jobs):
             if read is None:
