@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from diagnose import shipped
+from diagnose.engine.kept import Kept
+from diagnose.engine.kept_rules import KeptRules, find_rules, keep_rules
 from diagnose.engine.overlay import Overlay, Suppression, merge, read_overlay
 from diagnose.engine.patterns import rule_patterns, weak_texts
 from diagnose.engine.positions import MistakeFound, YamlText, read_text
+from diagnose.engine.premise import Premise, premise_of
 from diagnose.engine.read_rule import SYMPTOMS, read_rule
 from diagnose.engine.reader import Mistake, Reader, suggestion
 from diagnose.engine.schema import Key, Rule, rule_names
@@ -52,6 +55,7 @@ class RuleSet:
             ``collect_rules``.
         texts: The files behind the rules, by id, for positions.
         overlays: Each with its file, in the order of the folders.
+        premises: By id, of rules that are read only when they are asked for.
     """
 
     rules: Mapping[str, Rule]
@@ -63,10 +67,21 @@ class RuleSet:
     problems: tuple[Problem, ...] = ()
     texts: Mapping[str, YamlText] = field(default_factory=dict)
     overlays: tuple[tuple[YamlText, Overlay], ...] = ()
+    premises: Mapping[str, Premise] = field(default_factory=dict)
+
+    def id_of(self, name: str) -> str | None:
+        """Return the id of a rule that is named by its id or a former one."""
+        identifier = self.aliases.get(name, name)
+        return identifier if identifier in self.rules else None
 
     def find(self, name: str) -> Rule | None:
         """Return a rule by its id or a former one."""
         return self.rules.get(self.aliases.get(name, name))
+
+    def premise(self, identifier: str) -> Premise:
+        """Return what is asked of a case before a rule itself is asked."""
+        known = self.premises.get(identifier)
+        return premise_of(self.rules[identifier]) if known is None else known
 
     def cause_of(self, rule: Rule) -> Cause:
         """Return the cause of a rule."""
@@ -100,8 +115,23 @@ def collect_rules(
         with_tests: Also read the rules' tests.
         root: Folder of the shipped rules, the installed one by default.
     """
+    root = shipped.root("rules") if root is None else root
     loader = _Loader(with_tests)
-    loader.add_shipped(shipped.root("rules") if root is None else root)
+    kept = None if with_tests else Kept(root)
+    rules = None if kept is None else find_rules(kept, root)
+    if rules is not None and not folders:
+        return RuleSet(
+            rules, rules.causes, rules.aliases, texts=rules.texts, premises=rules.premises
+        )
+    if rules is not None:
+        loader.add_kept(rules)
+    else:
+        loader.add_shipped(root)
+    if rules is None and kept is not None:
+        found = loader.result()
+        loader.keep(found, kept)
+        if not folders:
+            return found
     for folder in folders:
         loader.add_folder(folder)
     return loader.result()
@@ -109,7 +139,7 @@ def collect_rules(
 
 def rule_parsers(rules: RuleSet) -> list[LineParser]:
     """Return the parsers that find the lines which rules select by text."""
-    return rule_patterns(rules.rules.values())
+    return rule_patterns(rules.rules[name] for name in rules.rules if rules.premise(name).selects)
 
 
 @dataclass(slots=True)
@@ -139,6 +169,19 @@ class _Loader:
                 for path in _by_name(folder.iterdir()):
                     if path.name.endswith(".yaml"):
                         self._add_rule(path, f"rules/{stage}/{path.name}", stage, None)
+
+    def add_kept(self, rules: KeptRules) -> None:
+        self.causes.update(rules.causes)
+        for name, premise in rules.premises.items():
+            data = rules.data(name)
+            self.sources[name] = _Source(rules.texts[name], data, premise.stage, None)
+
+    def keep(self, found: RuleSet, kept: Kept) -> None:
+        """Keep the shipped rules, unless something is wrong with them."""
+        if not found.problems:
+            data = {name: source.data for name, source in self.sources.items()}
+            premises = [found.premise(name) for name in data]
+            keep_rules(kept, data, found.causes, found.aliases, premises)
 
     def add_folder(self, folder: Path) -> None:
         if not folder.exists():

@@ -5,6 +5,7 @@ columns.
 """
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from importlib.resources.abc import Traversable
 from pathlib import Path as FilePath
@@ -66,14 +67,19 @@ class YamlText:
 
     Args:
         name: The file as messages show it.
-        text: Its content.
+        text: Its content, or what reads it once somebody asks for it.
         limit: Most bytes it may have.
     """
 
-    def __init__(self, name: str, text: str, limit: int = SIZE_LIMIT) -> None:
+    def __init__(self, name: str, text: str | Callable[[], str], limit: int = SIZE_LIMIT) -> None:
         self.name = name
-        self.text = text
         self.limit = limit
+        self._text = text
+
+    @cached_property
+    def text(self) -> str:
+        """The content."""
+        return self._text if isinstance(self._text, str) else self._text()
 
     @property
     def has_tests(self) -> bool:

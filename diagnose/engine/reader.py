@@ -78,17 +78,17 @@ class Reader:
 
     def mapping(self, data: object, path: Path, keys: Mapping[str, Key]) -> dict[str, Any] | None:
         """Return a map whose keys are all known and whose required ones are there."""
-        found = self.any_mapping(data, path, f"a map with {', '.join(list(keys)[:6])}")
-        if found is None:
-            return None
-        for key in found:
-            if key not in keys:
-                message = f"unknown key '{key}'{suggestion(key, keys)}"
-                self.wrong((*path, key), message, at_key=True)
+        if not isinstance(data, dict):
+            return self.any_mapping(data, path, f"a map with {', '.join(list(keys)[:6])}")
+        found = {str(key): value for key, value in data.items()}
+        for key in [key for key in found if key not in keys]:
+            message = f"unknown key '{key}'{suggestion(key, keys)}"
+            self.wrong((*path, key), message, at_key=True)
+            del found[key]
         for key, about in keys.items():
             if about.default == "required" and found.get(key) is None and key != "tests":
                 self.wrong(path, f"'{key}' is missing ({about.type}): {about.meaning}")
-        return {key: value for key, value in found.items() if key in keys}
+        return found
 
     def any_mapping(self, data: object, path: Path, wanted: str = "a map") -> dict[str, Any] | None:
         """Return a map with text keys."""

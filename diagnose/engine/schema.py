@@ -345,7 +345,8 @@ class Sequence:
 
 
 Leaf = EventCondition | FactCondition | AcrossCondition | SeriesCondition | RuleCondition
-Condition = Leaf | All | AnyOf | Sequence
+Several = All | AnyOf | Sequence
+Condition = Leaf | Several
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,7 +420,7 @@ class Rule:
 def walk(condition: Condition) -> Iterator[Condition]:
     """Yield a condition and all below it, in the order of the file."""
     yield condition
-    if isinstance(condition, All | AnyOf | Sequence):
+    if isinstance(condition, Several):
         for member in condition.members:
             yield from walk(member)
 
@@ -427,7 +428,7 @@ def walk(condition: Condition) -> Iterator[Condition]:
 def leaves(condition: Condition) -> Iterator[Leaf]:
     """Yield the conditions below a condition that have no members."""
     for part in walk(condition):
-        if not isinstance(part, All | AnyOf | Sequence):
+        if not isinstance(part, Several):
             yield part
 
 
