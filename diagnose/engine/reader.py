@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from diagnose import templates
 from diagnose.engine.compare import quantity
@@ -22,8 +22,7 @@ _EXPONENT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")
 """``1e9`` and ``1.2e3``, which YAML reads as texts for want of a point or a sign."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(NamedTuple):
     """One mistake in a file.
 
     Args:

@@ -143,8 +143,7 @@ EXPLAIN_KEYS: Mapping[str, Key] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Explain:
+class Explain(NamedTuple):
     """One edge of the cascade graph.
 
     Args:
@@ -160,16 +159,14 @@ class Explain:
     before: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Distinct:
+class Distinct(NamedTuple):
     """How many different values of a field."""
 
     field: str
     bound: Comparison
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(NamedTuple):
     """Most records in any span of ``per`` seconds."""
 
     bound: Comparison
@@ -302,8 +299,7 @@ class RuleCondition:
     same: Join | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
+class Within(NamedTuple):
     """How close together the members of a condition must be.
 
     Args:
@@ -349,8 +345,7 @@ Several = All | AnyOf | Sequence
 Condition = Leaf | Several
 
 
-@dataclass(frozen=True, slots=True)
-class Adjustment:
+class Adjustment(NamedTuple):
     """Corroboration or doubt: what it is worth when a condition holds."""
 
     when: Condition
