@@ -14,9 +14,10 @@ from diagnose.engine.overlay import Overlay, Suppression, merge, read_overlay
 from diagnose.engine.patterns import rule_patterns, weak_texts
 from diagnose.engine.positions import MistakeFound, YamlText, read_text
 from diagnose.engine.premise import Premise, premise_of
-from diagnose.engine.read_rule import SYMPTOMS, read_rule
+from diagnose.engine.read_cause import read_cause
+from diagnose.engine.read_rule import read_rule
 from diagnose.engine.reader import Mistake, Reader, suggestion
-from diagnose.engine.schema import Key, Rule, rule_names
+from diagnose.engine.schema import Rule, rule_names
 from diagnose.errors import Problem, RuleErrors
 from diagnose.model.report import STAGES
 from diagnose.model.taxonomy import Cause
@@ -29,15 +30,6 @@ FILE_LIMIT = 5_000
 
 ENTRY_LIMIT = 200_000
 """Entries looked at below one folder, likewise."""
-
-CAUSE_KEYS: Mapping[str, Key] = {
-    "id": Key("STAGE.NAME", "required", "permanent"),
-    "stage": Key(" | ".join(STAGES), "required", "order of diagnosis"),
-    "owner": Key("text", "required", "who has to act"),
-    "symptoms": Key("list of 1-13", "[]", "founding symptoms"),
-    "title": Key("text", "required", "what it is, in one line"),
-    "open": Key("true | false", "false", "the cause behind it is not known"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +111,19 @@ def collect_rules(
     loader = _Loader(with_tests)
     kept = None if with_tests else Kept(root)
     rules = None if kept is None else find_rules(kept, root)
-    if rules is not None and not folders:
-        return RuleSet(
-            rules, rules.causes, rules.aliases, texts=rules.texts, premises=rules.premises
-        )
     if rules is not None:
+        if not folders:
+            return RuleSet(
+                rules, rules.causes, rules.aliases, texts=rules.texts, premises=rules.premises
+            )
         loader.add_kept(rules)
     else:
         loader.add_shipped(root)
-    if rules is None and kept is not None:
-        found = loader.result()
-        loader.keep(found, kept)
-        if not folders:
-            return found
+        if kept is not None:
+            found = loader.result()
+            loader.keep(found, kept)
+            if not folders:
+                return found
     for folder in folders:
         loader.add_folder(folder)
     return loader.result()
@@ -248,7 +240,7 @@ class _Loader:
             return
         reader = Reader()
         for place, entry in enumerate(reader.sequence(data, ())):
-            cause = _read_cause(entry, place, reader)
+            cause = read_cause(entry, place, reader)
             if cause is None:
                 continue
             if cause.id in self.causes:
@@ -403,30 +395,6 @@ def _reachable(start: str, rules: Mapping[str, Rule], aliases: Mapping[str, str]
                 seen.add(other)
                 todo.append(other)
     return seen
-
-
-def _read_cause(data: object, place: int, reader: Reader) -> Cause | None:
-    before = len(reader.mistakes)
-    values = reader.mapping(data, (place,), CAUSE_KEYS)
-    if values is None or len(reader.mistakes) > before:
-        return None
-    texts = {key: reader.text(values[key], (place, key)) for key in ("id", "owner", "title")}
-    stage = reader.choice(values["stage"], (place, "stage"), STAGES)
-    symptoms = reader.sequence(values.get("symptoms"), (place, "symptoms"))
-    if any(number not in SYMPTOMS for number in symptoms):
-        reader.wrong((place, "symptoms"), "expected symptoms from 1 to 13")
-    if stage and texts["id"] and not texts["id"].startswith(f"{stage}."):
-        reader.wrong((place, "id"), f"the id of a cause begins with its stage: '{stage}.'")
-    if len(reader.mistakes) > before:
-        return None
-    return Cause(
-        id=str(texts["id"]),
-        stage=str(stage),
-        owner=str(texts["owner"]),
-        symptoms=tuple(symptoms),
-        title=str(texts["title"]),
-        open=values.get("open") is True,
-    )
 
 
 def _by_name(entries: Iterable[Traversable]) -> list[Traversable]:
