@@ -13,9 +13,10 @@ from os import PathLike
 from pathlib import Path
 
 from diagnose.assembly import assemble
-from diagnose.engine.load import RuleSet, collect_rules, rule_parsers
+from diagnose.engine.load import collect_rules, rule_parsers
 from diagnose.engine.match import match_rules
 from diagnose.engine.overlay import suppression
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, RuleErrors, UsageError
 from diagnose.facts.case import Case, build

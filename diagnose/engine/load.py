@@ -10,13 +10,13 @@ from typing import Any
 from diagnose import shipped
 from diagnose.engine.kept import Kept
 from diagnose.engine.kept_rules import KeptRules, find_rules, keep_rules
-from diagnose.engine.overlay import Overlay, Suppression, merge, read_overlay
+from diagnose.engine.overlay import Overlay, merge, read_overlay
 from diagnose.engine.patterns import rule_patterns, weak_texts
 from diagnose.engine.positions import MistakeFound, YamlText, read_text
-from diagnose.engine.premise import Premise, premise_of
 from diagnose.engine.read_cause import read_cause
 from diagnose.engine.read_rule import read_rule
 from diagnose.engine.reader import Mistake, Reader, suggestion
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.schema import Rule, rule_names
 from diagnose.errors import Problem, RuleErrors
 from diagnose.model.report import STAGES
@@ -30,54 +30,6 @@ FILE_LIMIT = 5_000
 
 ENTRY_LIMIT = 200_000
 """Entries looked at below one folder, likewise."""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSet:
-    """All rules of a run.
-
-    Args:
-        rules: By id; shipped ones by stage and name, then each folder's by name.
-        causes: By id.
-        aliases: Former id to id.
-        disabled: Ids that an overlay switched off.
-        suppressions: In the order of the folders.
-        packs: Names of the folders laid over the shipped rules.
-        problems: Everything found wrong, in order of file and line; fatal ones only from
-            ``collect_rules``.
-        texts: The files behind the rules, by id, for positions.
-        overlays: Each with its file, in the order of the folders.
-        premises: By id, of rules that are read only when they are asked for.
-    """
-
-    rules: Mapping[str, Rule]
-    causes: Mapping[str, Cause]
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    disabled: frozenset[str] = frozenset()
-    suppressions: tuple[Suppression, ...] = ()
-    packs: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    texts: Mapping[str, YamlText] = field(default_factory=dict)
-    overlays: tuple[tuple[YamlText, Overlay], ...] = ()
-    premises: Mapping[str, Premise] = field(default_factory=dict)
-
-    def id_of(self, name: str) -> str | None:
-        """Return the id of a rule that is named by its id or a former one."""
-        identifier = self.aliases.get(name, name)
-        return identifier if identifier in self.rules else None
-
-    def find(self, name: str) -> Rule | None:
-        """Return a rule by its id or a former one."""
-        return self.rules.get(self.aliases.get(name, name))
-
-    def premise(self, identifier: str) -> Premise:
-        """Return what is asked of a case before a rule itself is asked."""
-        known = self.premises.get(identifier)
-        return premise_of(self.rules[identifier]) if known is None else known
-
-    def cause_of(self, rule: Rule) -> Cause:
-        """Return the cause of a rule."""
-        return self.causes[rule.cause]
 
 
 def load_rules(folders: Sequence[Path] = (), *, with_tests: bool = False) -> RuleSet:

@@ -11,7 +11,6 @@ from diagnose.engine import expressions
 from diagnose.engine.applies import allows
 from diagnose.engine.availability import lacking, possible
 from diagnose.engine.conditions import Selector
-from diagnose.engine.load import RuleSet
 from diagnose.engine.premise import Premise
 from diagnose.engine.records import (
     Fired,
@@ -20,6 +19,7 @@ from diagnose.engine.records import (
     guilty,
     witnesses,
 )
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.schema import Adjustment, Condition, Rule, leaves
 from diagnose.engine.scope import Scope
 from diagnose.engine.selection import Selection
