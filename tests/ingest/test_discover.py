@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from diagnose.ingest import discover as discover_module
+from diagnose.ingest import local
 from diagnose.ingest.discover import Discovery, discover
 from diagnose.ingest.source import Entry
 from diagnose.ingest.stream import Codec
@@ -133,7 +134,7 @@ def test_permission_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         return scanned(path)
 
     monkeypatch.setattr(Path, "open", refuse)
-    monkeypatch.setattr(discover_module.os, "scandir", refuse_folder)
+    monkeypatch.setattr(local.os, "scandir", refuse_folder)
     found = discover([str(tmp_path)])
     assert names(found) == ["b.log"]
     assert reasons(found) == {"a.log": "permission denied", "locked": "permission denied"}
@@ -143,7 +144,7 @@ def test_a_file_that_vanishes_between_listing_and_opening(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build(tmp_path, "a.log", "b.log")
-    walk = discover_module._walk
+    walk = local.walk
 
     def walk_and_remove(*arguments: object) -> object:
         for found in walk(*arguments):  # type: ignore[arg-type]
@@ -151,7 +152,7 @@ def test_a_file_that_vanishes_between_listing_and_opening(
                 Path(found.path).unlink()
             yield found
 
-    monkeypatch.setattr(discover_module, "_walk", walk_and_remove)
+    monkeypatch.setattr(local, "walk", walk_and_remove)
     found = discover([str(tmp_path)])
     assert names(found) == ["b.log"]
     assert reasons(found) == {"a.log": "vanished since it was found"}
