@@ -12,6 +12,8 @@ from typing import Any
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+REFUSAL = b"<Error><Code>AccessDenied</Code><Message>signature=s3cret</Message></Error>"
+
 
 class Quiet(WSGIRequestHandler):
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
@@ -27,7 +29,7 @@ def serve(log: Path) -> None:
             file.write("\t".join(asked) + "\n")
         if environ["PATH_INFO"].startswith("/locked"):
             start("403 Forbidden", [("Content-Type", "application/xml")])
-            return [b"<Error><Code>AccessDenied</Code><Message>signature=s3cret</Message></Error>"]
+            return [] if asked[0] == "HEAD" else [REFUSAL]
         answer: Iterable[bytes] = moto(environ, start)
         return answer
 
