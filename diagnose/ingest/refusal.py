@@ -15,7 +15,7 @@ DENIED = "permission denied"
 
 REASONS = (
     (
-        "no credentials were found, or they are no longer valid",
+        "no valid credentials were found",
         ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError")
         + ("TokenRetrievalError", "UnauthorizedSSOTokenError", "SSOTokenLoadError")
         + ("ProfileNotFound", "DefaultCredentialsError", "RefreshError")

@@ -250,7 +250,7 @@ def test_without_credentials(store: Store, tmp_path: Path) -> None:
     )
     assert ended.returncode == 3
     assert ended.stderr.count("\n") == 1
-    assert "s3://logs/without: no credentials were found" in ended.stderr
+    assert "s3://logs/without: no valid credentials were found" in ended.stderr
 
 
 def test_a_signed_address_is_shown_without_its_signature(store: Store, tmp_path: Path) -> None:

@@ -339,7 +339,7 @@ def led_by(error: Exception, cause: Exception) -> Exception:
         (led_by(FileNotFoundError("https://s3cret"), HttpError()), "permission denied"),
         (
             led_by(OSError(), RefreshError()),
-            "no credentials were found, or they are no longer valid",
+            "no valid credentials were found",
         ),
         (socket.gaierror(), "the server cannot be reached"),
         (ConnectionResetError(), "the server cannot be reached"),
