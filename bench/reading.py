@@ -11,7 +11,8 @@ from pathlib import Path
 
 from diagnose import api
 from diagnose.ingest.discover import discover
-from diagnose.parsers.pool import read_all
+from diagnose.scanning.local import Local
+from diagnose.scanning.reading import read_all
 
 
 def main() -> None:
@@ -26,7 +27,7 @@ def main() -> None:
     for _ in range(options.runs):
         sources = discover([str(options.folder)]).sources
         started = time.perf_counter()
-        reading, _ = read_all(sources, reader, wants=lambda name: False, jobs=options.jobs)
+        reading, _ = read_all(sources, reader, wants=lambda name: False, engine=Local(options.jobs))
         best = min(best, time.perf_counter() - started)
         size = sum(source.bytes for source in reading.sources)
     print(f"{size / 1e9:.2f} GB in {best:.2f} s: {size / best / 1e9:.2f} GB/s")

@@ -32,11 +32,12 @@ from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
 from diagnose.model.topology import Topology
 from diagnose.parsers import parsers
-from diagnose.parsers.inputs import read_paths, read_texts
-from diagnose.parsers.pool import Progress
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
 from diagnose.render import baseline_file, topology_file
+from diagnose.scanning.inputs import read_paths, read_texts
+from diagnose.scanning.local import Local
+from diagnose.scanning.reading import Progress
 from diagnose.version import VERSION
 
 Paths = Sequence[str | PathLike[str]]
@@ -141,6 +142,7 @@ def run(
     topology: str | PathLike[str] | None = None,
     lang: str = "en",
     progress: Progress | None = None,
+    keep_partial: bool = False,
 ) -> Report:
     """Diagnose folders, files, archives and globs.
 
@@ -155,8 +157,11 @@ def run(
         topology: File with the inventory of hosts, adapters and switches.
         lang: Language of playbook texts, ``en`` or ``zh``.
         progress: Told the bytes read and the bytes in all, now and then.
+        keep_partial: On ``KeyboardInterrupt`` judge what was read until then; the report says so in
+            ``inputs.partial``.
 
     Raises:
+        KeyboardInterrupt: Nothing was read before it, or what was is not wanted.
         NoInputError: Nothing could be read; ``report`` holds the report that says why.
         RuleErrors: A rule, overlay, playbook, baseline or topology is wrong.
         UsageError: ``since`` or ``until`` is not a time.
@@ -167,7 +172,11 @@ def run(
     expected = _expected(baseline, topology)
     knowledge = load_knowledge(rules, playbooks)
     reading, nothing = read_paths(
-        [str(path) for path in paths], knowledge.reader, jobs=jobs, progress=progress
+        [str(path) for path in paths],
+        knowledge.reader,
+        engine=Local(jobs),
+        progress=progress,
+        keep_partial=keep_partial,
     )
     return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
 
@@ -246,7 +255,7 @@ def new_baseline(
     """
     knowledge = load_knowledge()
     reading, nothing_read = read_paths(
-        [str(path) for path in paths], knowledge.reader, jobs=jobs, progress=progress
+        [str(path) for path in paths], knowledge.reader, engine=Local(jobs), progress=progress
     )
     case = build(reading)
     made = draft(case, file)
@@ -293,7 +302,7 @@ def new_topology(
     """
     knowledge = load_knowledge()
     reading, nothing_read = read_paths(
-        [str(path) for path in paths], knowledge.reader, jobs=jobs, progress=progress
+        [str(path) for path in paths], knowledge.reader, engine=Local(jobs), progress=progress
     )
     case = build(reading)
     if nothing_read:
