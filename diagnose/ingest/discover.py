@@ -158,6 +158,7 @@ def _file(found: Found, seen: Seen, prefix: str, folder: Folder | None, search: 
             path=found.path,
             modified=seen.modified,
             stored=seen.stored,
+            tail=seen.tail,
         )
         folder.entries.append(entry)
         if binary_reason(found.name, seen.head) is not None:

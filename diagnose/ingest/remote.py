@@ -4,35 +4,26 @@ Only ranges of bytes are asked for, so that worker processes can share a large o
 does not answer is given up, and what it holds is listed as not read.
 """
 
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from glob import has_magic
-from itertools import groupby, islice
-from typing import Any, BinaryIO, cast
+from itertools import islice
+from typing import Any
 
 from diagnose.errors import Unreadable
+from diagnose.ingest import ranges
 from diagnose.ingest.pipe import MAX_BYTES
-from diagnose.ingest.refusal import Missing, refusal
-from diagnose.ingest.server import ask, begin, end, forget, scheme_of, server_of
-from diagnose.ingest.storage import WEB, Found, Seen, shown
+from diagnose.ingest.refusal import Missing
+from diagnose.ingest.server import ask, begin, end, forget
+from diagnose.ingest.sniff import is_text
+from diagnose.ingest.storage import WEB, Found, Range, Seen, shown
 from diagnose.ingest.stream import CHUNK, HEAD
 
-BLOCK = 4 << 20
-"""Bytes of one request: few requests for a large object, and in time over a slow line."""
-
-FIRST, GROWTH = 256 << 10, 8
-"""Bytes of the first request of a file, since the beginning of many a file tells that it is no log,
-and how much more each further one asks for."""
-
-BEHIND = 64 << 10
-"""Bytes of one request behind the place up to which all will be asked for."""
-
-AT_ONCE = 64
-"""Folders to list, and files whose first bytes to get, at the same time."""
-
 LINK = "a link; name it as a path of its own to have it read"
+
+open = ranges.as_file
+pieces = ranges.pieces
 
 
 def places(url: str) -> list[Found]:
@@ -93,7 +84,7 @@ def walk(folder: str, wants: Callable[[str], bool]) -> Iterator[Found]:
     """
     folders = [Found(folder, "", folder=True)]
     while folders:
-        asked, folders = folders[:AT_ONCE], folders[AT_ONCE:]
+        asked, folders = folders[: ranges.AT_ONCE], folders[ranges.AT_ONCE :]
         for found in (found for listing in _listings(asked) for found in listing):
             hidden = found.path.rpartition("/")[2].startswith(".")
             if found.folder and not hidden:
@@ -129,44 +120,32 @@ def look(files: Iterable[Found]) -> Iterator[tuple[Found, Seen | str]]:
     Args:
         files: As found by ``places`` or ``walk``.
     """
-    for _, group in groupby(files, key=lambda found: server_of(found.path)):
-        while batch := list(islice(group, AT_ONCE)):
-            asked = [(one.path, min(one.size, HEAD)) for one in batch if one.size]
-            heads = dict(_starts(asked))
-            for found in batch:
-                yield found, found.reason or _seen(found, heads.get(found.path, b""))
+    left = iter(files)
+    while batch := list(islice(left, ranges.AT_ONCE)):
+        heads = list(pieces(_beginning(found) for found in batch))
+        tails = list(pieces(_end(found, head) for found, head in zip(batch, heads, strict=True)))
+        for found, head, tail in zip(batch, heads, tails, strict=True):
+            yield found, found.reason or _seen(found, head, tail)
 
 
-def _seen(found: Found, head: bytes | str) -> Seen | str:
+def _beginning(found: Found) -> Range:
+    return found.path, 0, min(found.size or 0, HEAD)
+
+
+def _end(found: Found, head: bytes | str) -> Range:
+    """Return the end of a file, where its index stands if it is a checkpoint; none of a text."""
+    size = found.size or 0
+    text = isinstance(head, str) or is_text(found.name, head)
+    return found.path, size if text else max(size - HEAD, 0), size
+
+
+def _seen(found: Found, head: bytes | str, tail: bytes | str) -> Seen | str:
     if isinstance(head, str):
         return head
     if found.size is None:
         return "its size is not known"
-    return Seen(found.path, found.size, head, found.modified)
-
-
-def _starts(files: Sequence[tuple[str, int]]) -> Iterator[tuple[str, bytes | str]]:
-    """Yield the address of each file with its first bytes, or why there are none.
-
-    Args:
-        files: Addresses on one server, and the bytes wanted of each, at least one.
-    """
-    urls = [url for url, _ in files]
-    starts, ends = [0] * len(files), [wanted for _, wanted in files]
-
-    def get(system: Any, path: str) -> list[bytes | Exception]:
-        paths = [system._strip_protocol(url) for url in urls]
-        return list(system.cat_ranges(paths, starts, ends, on_error="return", **_exact(system)))
-
-    if not files:
-        return
-    answers: list[bytes | Exception]
-    try:
-        answers = ask(urls[0], get)
-    except Unreadable as error:
-        answers = [error] * len(files)
-    for url, answer in zip(urls, answers, strict=True):
-        yield url, answer if isinstance(answer, bytes) else str(refusal(answer, scheme_of(url)))
+    tail = tail if isinstance(tail, bytes) else b""
+    return Seen(found.path, found.size, head, found.modified, tail=tail)
 
 
 def flows(url: str) -> bool:
@@ -177,7 +156,7 @@ def flows(url: str) -> bool:
     """
 
     def is_stream(system: Any, path: str) -> bool:
-        with system.open(path, block_size=BLOCK, cache_type="none") as file:
+        with system.open(path, block_size=ranges.BLOCK, cache_type="none") as file:
             try:
                 file.seek(1)
                 file.read(1)
@@ -208,77 +187,3 @@ def drain(url: str) -> tuple[bytes, bool]:
         have += len(part)
     ask(url, lambda system, path: stream.close())
     return b"".join(parts)[:MAX_BYTES], have <= MAX_BYTES
-
-
-def open(url: str, size: int, stop: int | None = None) -> BinaryIO:
-    """Return the bytes of a file, got in ranges as they are read.
-
-    Args:
-        url: Of the file.
-        size: Its bytes.
-        stop: Byte behind which few will be asked for; None if all will.
-    """
-    return cast(BinaryIO, _Ranges(url, size, stop))
-
-
-class _Ranges(io.BufferedIOBase):
-    def __init__(self, url: str, size: int, stop: int | None) -> None:
-        self._url = url
-        self._size = size
-        self._stop = size if stop is None else min(stop, size)
-        self._step = FIRST if stop is None else BLOCK
-        self._at = 0
-        self._begin = 0
-        self._block = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        self._at = max((0, self._at, self._size)[whence] + offset, 0)
-        return self._at
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        left = self._size if size is None or size < 0 else size
-        parts = []
-        while left and (part := self.read1(left)):
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts)
-
-    def read1(self, size: int = -1, /) -> bytes:
-        if not self._begin <= self._at < self._begin + len(self._block):
-            self._begin, self._block = self._at, self._get()
-        start = self._at - self._begin
-        part = self._block[start:] if size < 0 else self._block[start : start + size]
-        self._at += len(part)
-        return part
-
-    def _get(self) -> bytes:
-        start = self._at
-        end = min(start + self._step, self._stop)
-        if start >= end:
-            end = min(start + BEHIND, self._size)
-        if start >= end:
-            return b""
-        self._step = min(self._step * GROWTH, BLOCK)
-
-        def get(system: Any, path: str) -> bytes:
-            data: bytes = system.cat_file(path, start=start, end=end, **_exact(system))
-            return data
-
-        data = ask(self._url, get)
-        if len(data) > end - start:
-            raise Unreadable("the server gave other bytes than were asked for")
-        return data
-
-
-def _exact(system: Any) -> dict[str, Any]:
-    """Return what keeps a file system from reading on behind what is asked for."""
-    return {} if system.async_impl else {"cache_type": "none"}

@@ -4,12 +4,14 @@ Nothing is written to disk and nothing is read as a whole.
 """
 
 import io
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import BinaryIO
 
 from diagnose.errors import Unreadable
 from diagnose.ingest.holes import behind_nulls
-from diagnose.ingest.storage import storage_of
+from diagnose.ingest.storage import Storage, storage_of
 from diagnose.ingest.stream import CONTAINERS, Budget, Codec, reason_of, unpacked
 
 
@@ -26,6 +28,7 @@ class Entry:
         modified: When it was last written, seconds since 1970; None if unknown.
         stored: Bytes it occupies; less than ``size`` where it has holes. None if unknown.
         data: The bytes of a file held in memory.
+        tail: The last bytes, where getting them would cost a request.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Entry:
     modified: float | None = None
     stored: int | None = None
     data: bytes | None = None
+    tail: bytes = b""
 
     def read(self, start: int, size: int) -> bytes | None:
         """Return some bytes of the file, None where it cannot be opened.
@@ -43,16 +47,45 @@ class Entry:
             start: Byte to begin at.
             size: Bytes wanted; there may be fewer.
         """
-        if self.data is not None:
-            return self.data[start : start + size]
-        if self.path is None:
-            return None
+        if self.path is None or self.is_at_hand(start):
+            return self._at_hand(start, size)
         try:
             with storage_of(self.path).open(self.path, self.size, start + size) as file:
                 file.seek(start)
                 return file.read(size)
         except (OSError, Unreadable):
             return None
+
+    def is_at_hand(self, start: int) -> bool:
+        """Return whether the bytes from one on are in memory."""
+        return self.data is not None or self.size - len(self.tail) <= start < self.size
+
+    def _at_hand(self, start: int, size: int) -> bytes | None:
+        if self.data is not None:
+            return self.data[start : start + size]
+        start -= self.size - len(self.tail)
+        return self.tail[start : start + size] if self.tail else None
+
+
+def read_pieces(asked: Iterable[tuple[Entry, int, int]]) -> Iterator[bytes | None]:
+    """Yield what ``Entry.read`` gives, many at a time where each would cost a request.
+
+    Args:
+        asked: File, byte to begin at, bytes wanted: few each.
+    """
+    for storage, group in groupby(asked, key=_storage):
+        if storage is None:
+            yield from (entry.read(start, size) for entry, start, size in group)
+            continue
+        ranges = (
+            (entry.path or "", start, min(start + size, entry.size)) for entry, start, size in group
+        )
+        yield from (one if isinstance(one, bytes) else None for one in storage.pieces(ranges))
+
+
+def _storage(asked: tuple[Entry, int, int]) -> Storage | None:
+    entry, start, _ = asked
+    return None if entry.path is None or entry.is_at_hand(start) else storage_of(entry.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ class Seen:
         head: The first of them, ``stream.HEAD`` or all.
         modified: When it was last written, seconds since 1970; None if unknown.
         stored: Bytes it occupies; None if unknown.
+        tail: The last of them, where getting them later would cost a request of its own.
     """
 
     identity: str
@@ -52,6 +53,11 @@ class Seen:
     head: bytes
     modified: float | None = None
     stored: int | None = None
+    tail: bytes = b""
+
+
+Range = tuple[str, int, int]
+"""Path, first byte, byte behind the last one, which is no further than the end of the file."""
 
 
 class Storage(Protocol):
@@ -74,6 +80,9 @@ class Storage(Protocol):
 
     def open(self, path: str, size: int, stop: int | None = None) -> BinaryIO:
         """Return the bytes of a file that has ``size``; behind ``stop`` few will be asked for."""
+
+    def pieces(self, asked: Iterable[Range]) -> Iterator[bytes | str]:
+        """Yield small pieces of files, or why there are none."""
 
 
 def storage_of(path: str) -> Storage:

@@ -112,7 +112,7 @@ def read_unit(unit: Unit, reader: Reader, wants: Wants) -> list[Part]:
     if source.codec in CONTAINERS:
         return list(_read_archive(source, reader, wants))
     try:
-        with source.open(max(unit.start - 1, 0)) as stream:
+        with source.open(max(unit.start - 1, 0), unit.stop) as stream:
             part = _read_stream(source.name, stream, source.size, reader, unit.start, unit.stop)
     except Unreadable as error:
         part = Part(SourceSummary(name=source.name), skipped=str(error))

@@ -16,10 +16,10 @@ import boto3
 import pytest
 
 import diagnose
-from diagnose.ingest import remote
+from diagnose.ingest import ranges
 from diagnose.ingest.discover import discover
 from diagnose.ingest.source import Entry, Source
-from diagnose.parsers import pool
+from diagnose.scanning import local, units
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "samples"
@@ -157,14 +157,17 @@ def test_workers_share_an_object_and_ask_for_their_ranges_alone(
     (folder / "train.log").write_bytes(b"".join(line % number for number in range(60_000)))
     (folder / "other.log").write_bytes(line * 1000)
     url = store.upload(folder, "big")
-    monkeypatch.setattr(pool, "CHUNK", 256 << 10)
-    monkeypatch.setattr(pool, "WORTH_WORKERS", 0)
+    monkeypatch.setattr(units, "CHUNK", 256 << 10)
+    monkeypatch.setattr(local, "WORTH_WORKERS", 0)
     here = diagnose.run(str(folder), jobs=2)
     there = diagnose.run(url, jobs=2)
     assert there.to_json() == here.to_json()
     asked = store.asked("big/train.log")
-    assert len(asked) >= (folder / "train.log").stat().st_size // pool.CHUNK
-    assert None not in asked
+    size = (folder / "train.log").stat().st_size
+    assert len(asked) >= 2 * (size // units.CHUNK)
+    got = [one[1] - one[0] for one in asked if one is not None]
+    assert len(got) == len(asked)
+    assert sum(got) < size + ranges.FIRST + len(asked) * ranges.BEHIND
 
 
 def test_no_more_is_got_than_is_read(store: Store, tmp_path: Path) -> None:
@@ -182,13 +185,13 @@ def test_no_more_is_got_than_is_read(store: Store, tmp_path: Path) -> None:
         assert stream.readline() == lines[999_999:].partition(b"\n")[0] + b"\n"
     assert store.asked("ranges/a.log")[1:] == [
         (999_999, 1_000_000),
-        (1_000_000, 1_000_000 + remote.BEHIND),
+        (1_000_000, 1_000_000 + ranges.BEHIND),
     ]
     assert Entry("a.log", len(lines), path=f"{url}/a.log").read(5, 3) == lines[5:8]
     assert store.asked("ranges/a.log")[3:] == [(5, 8)]
 
 
-def test_files_are_looked_at_with_one_small_request_each(store: Store, tmp_path: Path) -> None:
+def test_files_are_looked_at_with_two_small_requests_each(store: Store, tmp_path: Path) -> None:
     shards = tmp_path / "ckpt"
     shards.mkdir()
     for number in range(200):
@@ -198,7 +201,9 @@ def test_files_are_looked_at_with_one_small_request_each(store: Store, tmp_path:
     [folder] = found.folders
     assert [entry.head for entry in folder.entries] == [b"\x93NUMPY" + bytes(58)] * 200
     assert not found.sources
-    assert all(store.asked(f"ckpt-200/{entry.name}") == [(0, 512)] for entry in folder.entries)
+    assert all(one.read(2950, 100) == bytes(56) for one in folder.entries)
+    asked = [store.asked(f"ckpt-200/{one.name}") for one in folder.entries]
+    assert asked == [[(0, 512), (2494, 3006)]] * 200
 
 
 def test_the_beginning_of_a_large_binary_file_is_enough(store: Store, tmp_path: Path) -> None:
@@ -207,8 +212,10 @@ def test_the_beginning_of_a_large_binary_file_is_enough(store: Store, tmp_path: 
     url = store.upload(tmp_path / "run", "weights")
     with pytest.raises(diagnose.NoInputError, match="NumPy array"):
         diagnose.run(url)
-    asked = store.asked("weights/weights.npy")
-    assert all(one is not None and one[1] <= remote.FIRST for one in asked)
+    size = (tmp_path / "run/weights.npy").stat().st_size
+    beginning, end, *again = store.asked("weights/weights.npy")
+    assert (beginning, end) == ((0, 512), (size - 512, size))
+    assert set(again) == {(0, ranges.FIRST)}
 
 
 @pytest.mark.parametrize(

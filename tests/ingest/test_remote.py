@@ -13,8 +13,9 @@ import fsspec
 import pytest
 
 from diagnose.ingest import discover as discover_module
-from diagnose.ingest import remote, server
+from diagnose.ingest import server
 from diagnose.ingest.discover import Discovery, discover
+from diagnose.ingest.ranges import as_file
 from diagnose.ingest.refusal import Missing, refusal
 from diagnose.ingest.source import Entry, Source
 from diagnose.ingest.storage import shown
@@ -195,7 +196,7 @@ def test_a_file_is_read_in_growing_steps_and_can_be_sought_in(
         return cat_file(system, path, start, end, **options)
 
     monkeypatch.setattr(type(memory), "cat_file", noted)
-    with remote.open("memory://a", len(data)) as file:
+    with as_file("memory://a", len(data)) as file:
         assert file.read() == data
         first, second, third = 256 << 10, (256 << 10) * 9, (256 << 10) * 9 + (4 << 20)
         assert asked == [
