@@ -60,6 +60,23 @@ def _exact(system: Any) -> dict[str, Any]:
     return {} if system.async_impl else {"cache_type": "none"}
 
 
+_AHEAD: dict[str, bytes] = {}
+"""Small files that will be opened soon, by address."""
+
+
+def fetch_ahead(files: Iterable[tuple[str, int]]) -> None:
+    """Get small files at a time that will be opened one after the other.
+
+    Args:
+        files: The address and size of each. What is too large or cannot be got is got, or says why
+            it cannot, when it is opened.
+    """
+    small = [(url, 0, size) for url, size in files if size <= FIRST]
+    got = zip(small, pieces(small), strict=True)
+    _AHEAD.clear()
+    _AHEAD.update((url, data) for (url, _, _), data in got if isinstance(data, bytes))
+
+
 def as_file(url: str, size: int, stop: int | None = None) -> BinaryIO:
     """Return the bytes of a file, got as they are read.
 
@@ -68,7 +85,8 @@ def as_file(url: str, size: int, stop: int | None = None) -> BinaryIO:
         size: Its bytes.
         stop: Byte behind which few will be asked for; None if all will.
     """
-    return cast(BinaryIO, _Ranges(url, size, stop))
+    data = _AHEAD.pop(url, b"")
+    return cast(BinaryIO, io.BytesIO(data) if len(data) == size else _Ranges(url, size, stop))
 
 
 class _Ranges(io.BufferedIOBase):

@@ -102,6 +102,19 @@ def look(files: Iterable[Found]) -> Iterator[tuple[Found, Seen | str]]:
         yield from storage.look(group)
 
 
+def fetch_ahead(files: Iterable[tuple[str, int]]) -> None:
+    """Get what is small of some files that will be opened next, where each costs a request.
+
+    Args:
+        files: The path and size of each.
+    """
+    addresses = [(path, size) for path, size in files if ADDRESS.match(path)]
+    if addresses:
+        from diagnose.ingest import ranges
+
+        ranges.fetch_ahead(addresses)
+
+
 def shown(path: str) -> str:
     """Return a path as it may be printed: an address without what gives access to it.
 

@@ -10,6 +10,7 @@ from diagnose.ingest.headings import TOOLS
 from diagnose.ingest.scan import Pieces
 from diagnose.ingest.sniff import binary_reason, identity
 from diagnose.ingest.source import Entry, Source
+from diagnose.ingest.storage import fetch_ahead
 from diagnose.ingest.stream import CONTAINERS, peeked
 from diagnose.ingest.unwrap import encoding_of, recode
 from diagnose.model.event import Clock, Event, Points
@@ -95,6 +96,14 @@ def batches(units: Sequence[Unit]) -> Iterator[list[int]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def read_batch(batch: Sequence[Unit], reader: Reader, wants: Wants) -> Iterator[list[Part]]:
+    """Yield what each of some units gives that are handed over together; see ``read_unit``."""
+    sources = (unit.source for unit in batch)
+    fetch_ahead((one.path, one.skip + one.size) for one in sources if one.path is not None)
+    for unit in batch:
+        yield read_unit(unit, reader, wants)
 
 
 def read_unit(unit: Unit, reader: Reader, wants: Wants) -> list[Part]:

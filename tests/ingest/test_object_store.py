@@ -218,6 +218,22 @@ def test_the_beginning_of_a_large_binary_file_is_enough(store: Store, tmp_path: 
     assert set(again) == {(0, ranges.FIRST)}
 
 
+def test_small_files_are_got_once(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    for number in range(100):
+        (folder / f"rank{number}.log").write_text(f"[rank{number}] started\n" * 1000)
+    url = store.upload(folder, "small")
+    for jobs in (1, 2):
+        store.log.write_text("")
+        monkeypatch.setattr(local, "WORTH_WORKERS", 0)
+        assert len(diagnose.run(url, jobs=jobs).inputs.skipped) == 0
+        for file in folder.iterdir():
+            assert store.asked(f"small/{file.name}") == [(0, 512), (0, file.stat().st_size)]
+
+
 @pytest.mark.parametrize(
     ("path", "reason"),
     [

@@ -13,11 +13,11 @@ import fsspec
 import pytest
 
 from diagnose.ingest import discover as discover_module
-from diagnose.ingest import server
+from diagnose.ingest import ranges, server
 from diagnose.ingest.discover import Discovery, discover
 from diagnose.ingest.ranges import as_file
 from diagnose.ingest.refusal import Missing, refusal
-from diagnose.ingest.source import Entry, Source
+from diagnose.ingest.source import Entry, Source, read_pieces
 from diagnose.ingest.storage import shown
 from diagnose.ingest.stream import Codec
 from tests.ingest.test_archive import tar
@@ -208,6 +208,30 @@ def test_a_file_is_read_in_growing_steps_and_can_be_sought_in(
         file.seek(7)
         assert (file.read(3), file.read(2)) == (data[7:10], data[10:12])
         assert len(asked) == 5
+
+
+def test_many_pieces_take_few_turns(
+    memory: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = bytes(range(250)) * 100
+    memory.pipe_file("/a", data)
+    turns: list[str] = []
+
+    def counted(url: str, question: object) -> object:
+        turns.append(url)
+        return server.ask(url, question)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ranges, "ask", counted)
+    there = Entry("a", len(data), path="memory://a", tail=data[-100:])
+    gone = Entry("b", 5, path="memory://b")
+    here = Entry("c", 3, data=b"abc")
+    asked = [(there, start, 7) for start in range(0, 24_900, 83)]
+    expected: list[bytes | None] = [data[start : start + 7] for _, start, _ in asked]
+    assert list(read_pieces(asked)) == expected
+    assert len(turns) == -(-len(asked) // ranges.AT_ONCE)
+    assert list(read_pieces([(here, 1, 9), (gone, 0, 2), (there, 24_990, 99), (there, 3, 0)])) == [
+        b"bc", None, data[24_990:], b"",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
