@@ -53,10 +53,13 @@ def walk(folder: str, wants: Callable[[str], bool]) -> Iterator[Found]:
         folder: Its path.
         wants: Whether a hidden file is wanted nevertheless, by its name relative to the folder.
     """
-    return _walk(folder, "", os.path.realpath(folder), wants)
+    root = os.path.realpath(folder)
+    return _walk(folder, "", root, root, wants)
 
 
-def _walk(path: str, below: str, root: str, wants: Callable[[str], bool]) -> Iterator[Found]:
+def _walk(
+    path: str, below: str, real: str, root: str, wants: Callable[[str], bool]
+) -> Iterator[Found]:
     try:
         with os.scandir(path) as listing:
             items = sorted(listing, key=lambda item: item.name)
@@ -68,11 +71,13 @@ def _walk(path: str, below: str, root: str, wants: Callable[[str], bool]) -> Ite
         hidden = item.name.startswith(".")
         if item.is_dir(follow_symlinks=False):
             if not hidden:
-                yield from _walk(item.path, name + "/", root, wants)
+                real_folder = os.path.join(real, item.name)  # noqa: PTH118
+                yield from _walk(item.path, name + "/", real_folder, root, wants)
         elif hidden and not wants(name):
             continue
         elif not item.is_symlink():
-            yield Found(item.path, name)
+            # No link led here from the root; to ask of each file whether one did takes long.
+            yield Found(item.path, name, identity=os.path.join(real, item.name))  # noqa: PTH118
         elif _leads_up(item.path, path):
             yield Found(item.path, name, reason="a link to a folder that it is in")
         elif _is_below(item.path, root):
@@ -121,27 +126,35 @@ def look(files: Iterable[Found]) -> Iterator[tuple[Found, Seen | str]]:
     """
     for found in files:
         try:
-            yield found, found.reason or _look(found.path)
+            yield found, found.reason or _look(found)
         except Unreadable as error:
             yield found, str(error)
 
 
-def _look(path: str) -> Seen:
+def _look(found: Found) -> Seen:
+    path = found.path
     try:
-        status = Path(path).stat()
+        status = os.stat(path)  # noqa: PTH116
         kind = _special(status.st_mode)
         if kind is not None:
             raise Unreadable(kind)
-        with Path(path).open("rb", buffering=0) as file:
-            head = file.read(HEAD) or b""
+        head = _beginning(path)
     except FileNotFoundError as error:
         broken = os.path.lexists(path)
         raise Unreadable("a link to nothing" if broken else reason_of(error)) from error
     except OSError as error:
         loops = error.errno == errno.ELOOP
         raise Unreadable("a link to itself" if loops else reason_of(error)) from error
-    stored = status.st_blocks * 512
-    return Seen(os.path.realpath(path), status.st_size, head, status.st_mtime, stored)
+    identity = found.identity or os.path.realpath(path)
+    return Seen(identity, status.st_size, head, status.st_mtime, status.st_blocks * 512)
+
+
+def _beginning(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(descriptor, HEAD)
+    finally:
+        os.close(descriptor)
 
 
 def _special(mode: int) -> str | None:

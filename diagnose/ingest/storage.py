@@ -25,6 +25,7 @@ class Found:
         reason: Why it is not read, None where it may be.
         size: Bytes, where the listing tells.
         modified: When it was last written, seconds since 1970, where the listing tells.
+        identity: The same for two ways to one file, where the listing tells.
     """
 
     path: str
@@ -33,6 +34,7 @@ class Found:
     reason: str | None = None
     size: int | None = None
     modified: float | None = None
+    identity: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,19 +121,19 @@ def test_pipes_sockets_and_devices_are_skipped(tmp_path: Path) -> None:
 
 def test_permission_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build(tmp_path, "a.log", "b.log", "locked/c.log")
-    opened, scanned = Path.open, os.scandir
+    opened, scanned = os.open, os.scandir
 
-    def refuse(path: Path, *arguments: object, **options: object) -> object:
-        if path.name == "a.log":
+    def refuse(path: str, *arguments: int) -> int:
+        if path.endswith("a.log"):
             raise PermissionError(13, "Permission denied")
-        return opened(path, *arguments, **options)  # type: ignore[call-overload]
+        return opened(path, *arguments)
 
     def refuse_folder(path: str) -> object:
         if path.endswith("locked"):
             raise PermissionError(13, "Permission denied")
         return scanned(path)
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(local.os, "open", refuse)
     monkeypatch.setattr(local.os, "scandir", refuse_folder)
     found = discover([str(tmp_path)])
     assert names(found) == ["b.log"]
