@@ -23,7 +23,7 @@ REASONS = (
     ),
     ("the host key is not the one that is known", ("BadHostKeyException",)),
     (
-        "its certificate is not trusted",
+        "no connection to the server can be trusted",
         ("SSLError", "ClientConnectorCertificateError", "ClientConnectorSSLError"),
     ),
     (

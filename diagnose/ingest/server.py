@@ -4,6 +4,7 @@ Not every library that fsspec uses has a limit of its own, and what hangs in one
 interrupted: a thread asks, and is left behind where it hangs.
 """
 
+import logging
 import os
 import re
 from collections.abc import Callable
@@ -18,6 +19,10 @@ from diagnose.ingest.refusal import refusal
 
 WAIT = 60.0
 """Seconds for one answer, in which the libraries try again by themselves."""
+
+LOUD = ("asyncio", "gcsfs", "google", "paramiko")
+"""Loggers of libraries; what they say of errors goes to standard error where nobody has set up any
+logging, tracebacks and all."""
 
 SERVER = re.compile(r"[^:]+://[^/]*")
 
@@ -39,6 +44,8 @@ def _server(process: int, address: str) -> _Server:
     """Return what talks to a server; a forked process cannot use the connections of its parent."""
     from fsspec.core import url_to_fs
 
+    for name in LOUD:
+        logging.getLogger(name).addHandler(logging.NullHandler())
     system, _ = url_to_fs(address)
     return _Server(system, nullcontext() if system.async_impl else Lock())
 

@@ -252,6 +252,18 @@ def test_what_cannot_be_read_is_said_in_plain_words(store: Store, path: str, rea
     assert "s3cret" not in str(caught.value)
 
 
+def test_nothing_but_the_report_is_printed(store: Store, tmp_path: Path) -> None:
+    url = store.upload(run_folder(tmp_path), "run")
+    ended = subprocess.run(
+        [sys.executable, "-m", "diagnose", url, "--format", "json", "--exit-zero"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == diagnose.run(url).to_json()
+
+
 def test_one_missing_address_among_good_ones(store: Store, tmp_path: Path) -> None:
     url = store.upload(run_folder(tmp_path), "run")
     report = diagnose.run([f"{url}/node-01/ibstat.txt", "s3://logs/nothing"])

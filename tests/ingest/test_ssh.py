@@ -3,6 +3,8 @@
 import io
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,8 @@ import pytest
 
 from diagnose.ingest.discover import discover
 from diagnose.ingest.source import Entry
+
+ROOT = Path(__file__).parents[2]
 
 PASSWORD = "s3cret"
 
@@ -103,6 +107,21 @@ def test_a_folder_on_another_host(host: str, tmp_path: Path) -> None:
             "reason": "a link; name it as a path of its own to have it read",
         }
     ]
+
+
+def test_a_server_that_speaks_no_ssh(tmp_path: Path) -> None:
+    def hang_up(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=hang_up, args=(listener,)).start()
+        url = f"ssh://someone@127.0.0.1:{listener.getsockname()[1]}/logs"
+        command = [sys.executable, "-m", "diagnose", url]
+        ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert ended.returncode == 3
+    reason = f"{url.replace('someone@', '')}: the server cannot be reached"
+    assert ended.stderr == f"Error: nothing could be read. {reason}\n"
 
 
 def test_what_is_not_there_and_who_is_not_let_in(host: str, tmp_path: Path) -> None:
