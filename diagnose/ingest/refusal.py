@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from diagnose.errors import Unreadable
 
-EXTRA = "pip install 'diagnose-ai[remote]'"
+EXTRA = frozenset({"gcs", "gs", "hf", "http", "https", "s3", "s3a", "sftp", "ssh"})
+"""Kinds of address for which the extra brings what is needed."""
 
 MISSING = "no such file or folder"
 DENIED = "permission denied"
@@ -58,7 +59,9 @@ def refusal(error: BaseException, scheme: str) -> Unreadable:
     if isinstance(error, Unreadable):
         return error
     if isinstance(error, ImportError):
-        return Unreadable(f"reading {scheme}:// needs packages that are not there: {EXTRA}")
+        if scheme.lower() in EXTRA:
+            return Unreadable(f"to read {scheme}:// run pip install 'diagnose-ai[remote]'")
+        return Unreadable(f"to read {scheme}:// fsspec needs a package that is not installed")
     for one in _from_the_first(error):
         reason = _reason(one)
         if reason is not None:

@@ -310,10 +310,14 @@ def test_without_fsspec(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     found = discover(["s3://bucket/run"])
     assert reasons(found) == {
-        "s3://bucket/run": "reading s3:// needs packages that are not there: "
-        "pip install 'diagnose-ai[remote]'"
+        "s3://bucket/run": "to read s3:// run pip install 'diagnose-ai[remote]'"
     }
     assert found.missing == []
+
+
+def test_a_store_whose_package_is_not_installed() -> None:
+    reason = "to read abfs:// fsspec needs a package that is not installed"
+    assert str(refusal(ImportError("Install adlfs"), "abfs")) == reason
 
 
 def test_an_address_that_nothing_knows() -> None:
