@@ -24,6 +24,7 @@ from diagnose.facts.clock import Clocks
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
 from diagnose.ingest.stamp import parse_stamp
+from diagnose.ingest.storage import shown
 from diagnose.model.baseline import Baseline, BaselineTable
 from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading
@@ -141,7 +142,7 @@ def run(
     progress: Progress | None = None,
     keep_partial: bool = False,
 ) -> Report:
-    """Diagnose folders, files, archives and globs.
+    """Diagnose folders, files, archives, globs, and URLs of them.
 
     Args:
         paths: What to read, one path or several.
@@ -274,7 +275,7 @@ def new_baseline(
             "these logs hold nothing to compare other runs with: no step times, rates or memory "
             "of training and no table of nccl-tests"
         )
-    source = ", ".join(str(path) for path in paths)
+    source = ", ".join(shown(str(path)) for path in paths)
     return baseline_file.render(made, source=source, version=VERSION)
 
 
@@ -322,7 +323,7 @@ def new_topology(
             "these logs name no hosts; NCCL's lines (NCCL_DEBUG=INFO), ibstatus, iblinkinfo and "
             "nvidia-smi in files named after their hosts do"
         )
-    source = ", ".join(str(path) for path in paths)
+    source = ", ".join(shown(str(path)) for path in paths)
     return topology_file.render(made, source=source, version=VERSION)
 
 
