@@ -16,6 +16,7 @@ from itertools import chain, islice
 
 from diagnose.model.event import Event, Line, Measurement
 from diagnose.parsers.base import Document, FileParser
+from diagnose.parsers.document import first_lines
 from diagnose.parsers.metric_names import (
     ALIASES,
     RANK_NAMES,
@@ -35,7 +36,7 @@ STEPS = frozenset(squash(name) for name in STEP_NAMES)
 
 def accepts(name: str, head: bytes) -> bool:
     """Return whether the first line that is no comment is a header of metrics."""
-    return any(_header(line) for line in head.decode("utf-8-sig", "replace").splitlines()[:10])
+    return any(_header(line) for line in first_lines(head))
 
 
 def _header(text: str) -> tuple[str, list[str]] | None:
