@@ -72,17 +72,6 @@ class WholeDocument:
         return self.data.decode("utf-8-sig", "replace")
 
 
-def first_lines(head: bytes, count: int = 10) -> list[str]:
-    """Return the first lines of a source.
-
-    Args:
-        head: Its first bytes.
-        count: Lines wanted.
-    """
-    opening = b"\n".join(head.split(b"\n", count)[:count])
-    return opening.decode("utf-8-sig", "replace").splitlines()[:count]
-
-
 def uncovered_head(head: bytes) -> bytes | None:
     """Return the beginning of a source without its cover, None where it has none.
 

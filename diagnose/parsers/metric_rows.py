@@ -51,9 +51,9 @@ def record_of(text: str) -> dict[str, object] | None:
 
 def holds_records(head: str) -> bool:
     """Return whether most first lines of a text are objects and one of them is a metric record."""
-    if not head.lstrip().startswith("{"):
-        return False
     texts = [text for line in head.splitlines()[:HEAD_LINES] if (text := line.strip())]
+    if not texts or not texts[0].startswith("{"):
+        return False
     records = [record for text in texts if (record := record_of(text)) is not None]
     whole = len(records) >= max(1, 0.8 * (len(texts) - 1))
     return whole and any(step_of(r) is not None and metrics(r) for r in records)

@@ -16,7 +16,6 @@ from itertools import chain, islice
 
 from diagnose.model.event import Event, Line, Measurement
 from diagnose.parsers.base import Document, FileParser
-from diagnose.parsers.document import first_lines
 from diagnose.parsers.metric_names import (
     ALIASES,
     RANK_NAMES,
@@ -36,7 +35,7 @@ STEPS = frozenset(squash(name) for name in STEP_NAMES)
 
 def accepts(name: str, head: bytes) -> bool:
     """Return whether the first line that is no comment is a header of metrics."""
-    return any(_header(line) for line in first_lines(head))
+    return any(_header(line) for line in head.decode("utf-8-sig", "replace").splitlines()[:10])
 
 
 def _header(text: str) -> tuple[str, list[str]] | None:

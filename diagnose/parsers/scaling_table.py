@@ -14,7 +14,6 @@ from collections.abc import Iterator
 
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import Document, FileParser, make_event
-from diagnose.parsers.document import first_lines
 from diagnose.parsers.metric_names import STEP_NAMES, canonical, number, squash
 
 DELIMITERS = ("|", ",", "\t", ";")
@@ -35,15 +34,13 @@ Row = tuple[Line, dict[str, str]]
 
 def accepts(name: str, head: bytes) -> bool:
     """Return whether one of the first lines is a header of sizes and throughput."""
-    lines = first_lines(head)
+    lines = head.decode("utf-8-sig", "replace").splitlines()[:10]
     return any(_header(line) is not None for line in lines)
 
 
 def _header(text: str) -> tuple[str, list[str]] | None:
     """Return delimiter and column names if a line is such a header."""
     for delimiter in DELIMITERS:
-        if delimiter not in text:
-            continue
         names = _cells(text, delimiter)
         if len(names) < 2 or not all(re.fullmatch(r"[A-Za-z#][^={}]{0,60}", one) for one in names):
             continue

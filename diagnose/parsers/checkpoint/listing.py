@@ -34,7 +34,6 @@ from diagnose.parsers.checkpoint.judge import EVENTS, Tree, judge
 from diagnose.parsers.checkpoint.listing_rows import UNKNOWN, Row, row_of
 from diagnose.parsers.checkpoint.placing import placed
 from diagnose.parsers.checkpoint.tree import wants
-from diagnose.parsers.document import first_lines
 
 LONGEST = 20_000
 """Lines of a listing inside a log."""
@@ -284,20 +283,11 @@ def accepts(name: str, head: bytes) -> bool:
     """Return whether a file is a long listing and nothing else."""
     if len(head) < HEAD:
         return False
-    if not any(map(row_of, first_lines(head))):
-        return False
-    lines = head.decode("utf-8", "replace").split("\n", 400)[:400]
-    texts = [text for text in lines if text.strip()]
-    kinds, others = set(), 0
-    for text in texts:
-        row = row_of(text)
-        if row is not None:
-            kinds.add(row.kind)
-            continue
-        others += 1
-        if others >= 0.1 * len(texts):
-            return False
-    return not kinds.isdisjoint(("ls", "find", "store", "du", "tree"))
+    texts = [text for text in head.decode("utf-8", "replace").split("\n")[:400] if text.strip()]
+    rows = [row for text in texts if (row := row_of(text)) is not None]
+    return len(rows) > 0.9 * len(texts) and any(
+        row.kind in ("ls", "find", "store", "du", "tree") for row in rows
+    )
 
 
 SAMPLE = """\

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from re import Match
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.ingest.marks import Marks
 from diagnose.ingest.stamp import find_stamp
 from diagnose.model.event import Clock, Line
 from diagnose.parsers.base import Document
@@ -25,9 +24,6 @@ SEEN = LazyPattern(
     rb"(?m)^[ \t]*(?:vllm[:_]|sglang[:_]|trtllm_|tgi_|nv_(?:inference|gpu|trt)_)\w+(?:\{[^\n]*\})?[ \t]+[-+\d.]"
 )
 """A sample of an engine."""
-
-ENGINES = Marks(b"vllm", b"sglang", b"trtllm_", b"tgi_", b"nv_")
-"""Of which each sample holds one."""
 
 _SAMPLE = LazyPattern(
     r"^(?:(?P<engine>vllm[:_]|sglang[:_]|trtllm_|tgi_|nv_)(?P<name>\w+)|process_start_time_seconds)"

@@ -38,7 +38,6 @@ from itertools import pairwise
 
 from diagnose.ingest.envelope import NOBODY, peel
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.ingest.marks import Marks
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import Document, FileParser, make_event
 from diagnose.parsers.serving.generation_call import (
@@ -66,9 +65,6 @@ SENTENCE = 8
 
 STAMMER, STAMMER_PERIOD = 16, 2
 """Tokens of a common word, or two, that come again and again as they do in no writing or program."""
-
-OPENING = 60
-"""Lines by which running text is known."""
 
 LATE = 0.15
 """A loop that ends within this last share of the text is at its tail: pastes add a remark."""
@@ -124,9 +120,6 @@ _ASKS = LazyPattern(
     r"(?:<\|im_start\|>\s*user|<\|start_header_id\|>\s*user(?:<\|end_header_id\|>)?|<\|user\|>|<start_of_turn>user"
     r"|\[INST\]|^\s*#{2,3} ?(?:Human|User)\b:?)\s*(?P<rest>.*)"
 )
-_ASKING = Marks(b"<|", b"<start_of_turn>", b"[INST]", b"##")
-"""Of which each form of ``_ASKS`` holds one."""
-
 _SAME = LazyPattern(r"([!?\ufffd])\1{39,}$")
 """What is decoded of numbers that are none is mostly the first token of the vocabulary."""
 
@@ -142,7 +135,7 @@ _COMMON = frozenset(
 )  # fmt: skip
 """Words that make up more than a fifth of any English text, and of hardly any log."""
 
-_TRACES = Marks(
+_TRACES = (
     b"mlx_lm", b"llama-", b"main ", b"ollama run", b"curl", b".generate(", b"SamplingParams(",
     b"GenerationConfig(", b".completions.create(", b"text-generation", b"finish_reason",
     b"done_reason", b"generated_text", b"finish_details", b"Generated text:", b"python",
@@ -168,19 +161,18 @@ class Text:
 def accepts(name: str, head: bytes) -> bool:
     """Decide whether a source holds generated text; a log with requests in it does not."""
     text = head.decode("utf-8", "replace")
-    asking, made = _ASKING.within(head), _TRACES.within(head)
-    lines = _written(text, 1_000 if asking or made else 2 * OPENING)
-    if asking and _is_dialogue(lines):
+    lines = [line for line in text.split("\n")[:1_000] if line.strip()]
+    if _is_dialogue(lines):
         return True
-    if not made:
-        return _is_prose(lines[:OPENING])
+    if not any(trace in head for trace in _TRACES):
+        return _is_prose(lines[:60])
     is_made = (
         "Generated text:" in text
         or _REPLY.search(text) is not None
         or any(CALL.search(line) or states_sampling(line) for line in lines)
     )
     if not is_made:
-        return _is_prose(lines[:OPENING])
+        return _is_prose(lines[:60])
     return _share(lines, _STAMPED.search) <= 0.5
 
 
@@ -413,27 +405,19 @@ def _runs_on(text: Text, generation: Generation | None) -> Iterator[Event]:
     )
 
 
-def _written(text: str, lines: int) -> list[str]:
-    """Return what is not blank of the first lines."""
-    return [line for line in text.split("\n", lines)[:lines] if line and not line.isspace()]
-
-
 def _is_log(text: str) -> bool:
     return _LOG.search(text) is not None
 
 
 def _is_prose(lines: list[str]) -> bool:
     """Tell whether a whole source is running text: common words and no trace of a program."""
-    text = " ".join(lines[:200]).lower()
-    if _COMMON.isdisjoint(text.split()):
+    if len(lines) < 1 or any(map(_is_log, lines)) or _share(lines, _ROWS.search) > 0.1:
         return False
-    words = re.findall(r"[^\W\d_]+", text)
+    words = re.findall(r"[^\W\d_]+", " ".join(lines[:200]).lower())
     letters = sum(len(word) for word in words)
     if len(words) < SHORTEST or letters < 0.7 * sum(len(line.strip()) for line in lines[:200]):
         return False
-    if sum(word in _COMMON for word in words) <= 0.2 * len(words):
-        return False
-    return not any(map(_is_log, lines)) and _share(lines, _ROWS.search) <= 0.1
+    return sum(word in _COMMON for word in words) > 0.2 * len(words)
 
 
 def _is_dialogue(lines: list[str]) -> bool:

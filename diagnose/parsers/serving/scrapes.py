@@ -25,14 +25,14 @@ from dataclasses import replace
 
 from diagnose.model.event import Clock, Event, Nature, Value
 from diagnose.parsers.base import Document, FileParser, make_event
-from diagnose.parsers.serving.exposition import ENGINES, SEEN, Sample, Scrape, scrapes
+from diagnose.parsers.serving.exposition import SEEN, Sample, Scrape, scrapes
 from diagnose.parsers.serving.figures import figures
 from diagnose.parsers.serving.metric_series import snapshot_of
 
 
 def accepts(name: str, head: bytes) -> bool:
     """Decide whether a source holds series of an engine."""
-    return ENGINES.within(head) and SEEN.search(head) is not None
+    return SEEN.search(head) is not None
 
 
 def read(document: Document) -> Iterator[Event]:
