@@ -66,8 +66,12 @@ def judged(row: Row, results: dict[str, Result]) -> Iterator[tuple[str, ...]]:
     """Yield the lines of the table of targets."""
     for target in row.targets:
         bound = f"{'>=' if target.least else '<='} {target.bound:g}"
-        met = "yes" if target.met(results) else "no"
-        yield row.says, target.says, f"{target.value(results):.3g}", bound, met
+        try:
+            value = target.value(results)
+        except KeyError as missing:
+            yield row.says, target.says, f"no {missing}", bound, ""
+            continue
+        yield row.says, target.says, f"{value:.3g}", bound, "yes" if target.met(value) else "no"
 
 
 def print_line(*texts: str) -> None:
@@ -109,8 +113,9 @@ def main() -> None:
             row = ROWS[name](Bench(scratch, options.size, options.jobs))
             if row.warm:
                 warm(scratch)
-            results = fastest(row.commands, row.runs or options.runs, scratch)
-        for command in row.commands:
+            commands = [one for one in row.commands if shutil.which(one.words[0])]
+            results = fastest(commands, row.runs or options.runs, scratch)
+        for command in commands:
             print_line(*cells(row.says, command, results[command.name]))
         targets += judged(row, results)
     print_headings(TARGETS)
