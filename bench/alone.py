@@ -126,7 +126,7 @@ def stage(name: str, folder: Path, jobs: int) -> Callable[[], object]:
     if name == "unpack":
         return in_processes(unpack, [(path, 0) for path in files], jobs)
     reader = api.load_knowledge().reader
-    reader.matcher.places(b"")
+    reader.matcher.places(bytes(PIECE))  # much text, for which the literals are compiled
     if name == "read":
         return lambda: read_paths([str(folder)], reader, engine=Local(jobs))
     chunks = [(path, at) for path in files for at in range(0, path.stat().st_size, CHUNK)]
