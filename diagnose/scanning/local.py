@@ -36,7 +36,7 @@ class Local:
         self, units: Sequence[Unit], reader: Reader, wants: Wants
     ) -> Iterator[tuple[int, list[Part]]]:
         """Yield the number of each unit with what it gave; see ``Engine``."""
-        jobs = min(self.jobs or _cores(), len(units))
+        jobs = min(self.jobs or cores(), len(units))
         small = sum(unit.bytes for unit in units) < WORTH_WORKERS
         if jobs <= 1 or small or not hasattr(os, "fork"):
             for number, unit in enumerate(units):
@@ -60,7 +60,8 @@ class Local:
 ALL_CORES = Local()
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
