@@ -43,8 +43,8 @@ class Local:
                 yield number, read_unit(unit, reader, wants)
             return
         _STATE.units, _STATE.reader, _STATE.wants = units, reader, wants
-        # Forked workers have the reader as it is: rules cannot be sent through a pipe, and its
-        # literals, once compiled here, need not be compiled again.
+        # Forked workers have the reader as it is: its literals, once compiled here, need not be
+        # compiled again.
         reader.matcher.places(b"")
         lost = []
         for batch, read in _in_workers(list(batches(units)), jobs):

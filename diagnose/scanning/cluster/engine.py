@@ -1,11 +1,8 @@
 """The engine: what can be sent goes to a cluster, what is held in memory is read here."""
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from distributed.utils import silence_logging_cmgr
 
 from diagnose.parsers.reader import Reader
 from diagnose.scanning.cluster.connect import connected
@@ -13,10 +10,6 @@ from diagnose.scanning.cluster.meet import meet
 from diagnose.scanning.cluster.work import Work
 from diagnose.scanning.cluster.worker import order
 from diagnose.scanning.units import Part, Unit, Wants, read_unit
-
-
-def _silent(message: str) -> None:
-    """Say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +25,7 @@ class Dask:
 
     scheduler: str | None = None
     jobs: int | None = None
-    warn: Callable[[str], None] = _silent
+    warn: Callable[[str], None] | None = None
 
     def read(
         self, units: Sequence[Unit], reader: Reader, wants: Wants
@@ -53,7 +46,7 @@ class Dask:
             return
         elsewhere = [_from_anywhere(units[number]) for number in sent]
         how = order(reader, wants)
-        with silence_logging_cmgr(logging.CRITICAL), connected(self.scheduler, self.jobs) as client:
+        with connected(self.scheduler, self.jobs) as client:
             meet(client, how.release, elsewhere)
             for place, parts in Work(client, how, elsewhere, self.warn).read():
                 yield sent[place], parts

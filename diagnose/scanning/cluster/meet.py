@@ -35,7 +35,7 @@ def meet(client: Client, ours: Release, units: Sequence[Unit]) -> None:
     await_workers(client)
     paths = [unit.source.path for unit in units if unit.source.path is not None]
     by_folder = {Path(path).parent: path for path in paths if "://" not in path}
-    asked = list(islice(by_folder.values(), FOLDERS))
+    asked = [path for path in islice(by_folder.values(), FOLDERS) if Path(path).exists()]
     greetings: dict[str, Greeting | Exception] = client.run(greet, asked, on_error="return")
     problems = [
         f"the worker {address} {problem}"

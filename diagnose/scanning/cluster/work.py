@@ -23,7 +23,7 @@ BATCHES_A_THREAD = 4
 FEWEST_BATCHES = 64
 """Batches handed over and not yet read: no worker waits, and the scheduler never holds many."""
 
-SILENCE = 60.0
+SILENCE = 20.0
 """Seconds without a batch after which it is asked whether there are workers at all."""
 
 KILLED = "the workers that read it were lost, each time; it may need more memory than they have"
@@ -43,7 +43,7 @@ class Work:
     client: Client
     order: Order
     units: Sequence[Unit]
-    warn: Callable[[str], None]
+    warn: Callable[[str], None] | None
     _pending: dict[str, tuple[Future, list[int]]] = field(default_factory=dict)
     _losses: list[dict[str, Any]] = field(default_factory=list)
 
@@ -53,10 +53,10 @@ class Work:
         Raises:
             ClusterError: The scheduler or all workers are gone.
         """
-        self.client.subscribe_topic("all", self._note)
         most = max(BATCHES_A_THREAD * sum(self.client.nthreads().values()), FEWEST_BATCHES)
         lost = []
         try:
+            self.client.subscribe_topic("all", self._note)
             for batch, done in self._done(batches(self.units), most):
                 if done is None:
                     lost += batch
@@ -112,7 +112,7 @@ class Work:
             keys = {*loss.get("processing-tasks", ()), *loss.get("lost-computed-tasks", ())}
             batches = [self._pending[key][1] for key in keys if key in self._pending]
             files = {self.units[number].source.name for batch in batches for number in batch}
-            if files:
+            if files and self.warn:
                 count = "one file" if len(files) == 1 else f"{len(files)} files"
                 self.warn(
                     f"lost the worker {loss.get('worker')}; {count} it had to read go to others"
