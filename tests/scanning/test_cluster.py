@@ -7,6 +7,7 @@ import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from click.testing import CliRunner
@@ -210,13 +211,18 @@ def test_what_is_held_in_memory_needs_no_cluster():
     assert (number, len(part.events)) == (0, 1)
 
 
-def test_threads_of_a_worker_do_not_share_a_reader(tmp_path):
-    sources = sources_in(tmp_path, a="ALARM 1 /\n" * 20_000)
-    batch = (worker.order(READER, nothing), [Unit(source) for source in sources])
+def test_each_thread_of_a_worker_makes_a_reader_of_its_own_once():
+    order = worker.order(READER, nothing)
+    both = Barrier(2)
+
+    def readers(_):
+        both.wait()
+        return worker.reader_of(order), worker.reader_of(order)
+
     with ThreadPoolExecutor(2) as pool:
-        done = [pool.submit(worker.read_batch, *batch) for _ in range(6)]
-    counts = [sum(event.count for event in one.result().parts[0][0].events) for one in done]
-    assert counts == [20_000] * 6
+        (first, again), (other, _) = pool.map(readers, range(2))
+    assert first is again
+    assert first is not other
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,9 @@ from diagnose.scanning.cluster.worker import Done, Order, read_batch
 from diagnose.scanning.units import Part, Unit, batches
 
 BATCHES_A_THREAD = 4
-FEWEST_BATCHES = 64
-"""Batches handed over and not yet read: no worker waits, and the scheduler never holds many."""
+FEWEST_BATCHES = 256
+"""Batches handed over and not yet read: workers that come late find some, none waits for long, and
+the scheduler never holds many."""
 
 SILENCE = 20.0
 """Seconds without a batch after which it is asked whether there are workers at all."""

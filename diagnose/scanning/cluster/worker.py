@@ -95,16 +95,8 @@ def read_batch(order: Order, units: Sequence[Unit]) -> Done:
     Raises:
         ClusterError: This worker came late and has another installation than the client.
     """
-    reader = _reader(order)
+    reader = reader_of(order)
     return Done(gethostname(), [read_unit(unit, reader, order.wants) for unit in units])
-
-
-def _bare(parser: Parser) -> Parser:
-    """Return a line parser without what its patterns compiled, with the literals they need."""
-    if not isinstance(parser, LineParser):
-        return parser
-    patterns = (replace(pattern, literals=pattern.required) for pattern in parser.patterns)
-    return replace(parser, patterns=tuple(patterns))
 
 
 class _Own(threading.local):
@@ -116,11 +108,26 @@ class _Own(threading.local):
 _OWN = _Own()
 
 
-def _reader(order: Order) -> Reader:
+def reader_of(order: Order) -> Reader:
+    """Return the reader of this thread for an order, made for the first batch of it.
+
+    Raises:
+        ClusterError: As for ``read_batch``.
+    """
     if _OWN.made is None or _OWN.made[0] != order:
         if release() != order.release:
-            message = f"a worker on {gethostname()} has {release()}, this machine {order.release}"
+            message = (
+                f"a worker on {gethostname()} has {release()}, but this machine {order.release}"
+            )
             raise ClusterError(message)
         bytes(LARGEST_KEPT)  # As in the workers of ``Local``.
         _OWN.made = (order, Reader([*parsers(), *pickle.loads(order.selections)]))  # noqa: S301
     return _OWN.made[1]
+
+
+def _bare(parser: Parser) -> Parser:
+    """Return a line parser without what its patterns compiled, with the literals they need."""
+    if not isinstance(parser, LineParser):
+        return parser
+    patterns = (replace(pattern, literals=pattern.required) for pattern in parser.patterns)
+    return replace(parser, patterns=tuple(patterns))
