@@ -41,7 +41,7 @@ def connected(scheduler: str | None, jobs: int | None) -> Iterator[Client]:
         jobs: As in ``Dask``.
 
     Raises:
-        ClusterError: The scheduler does not answer.
+        ClusterError: The scheduler does not answer, or workers do not start.
     """
     place = scheduler or dask.config.get("scheduler-address", None)
     with silence_logging_cmgr(SILENT), _client_of(place) if place else _local(jobs) as client:
@@ -50,20 +50,29 @@ def connected(scheduler: str | None, jobs: int | None) -> Iterator[Client]:
 
 @contextmanager
 def _local(jobs: int | None) -> Iterator[Client]:
-    """Give a client of a scheduler and workers that are started on this machine."""
-    with ExitStack() as starting:
+    """Give a client of a scheduler and workers that are started on this machine.
+
+    Raises:
+        ClusterError: They do not start.
+    """
+    with ExitStack() as running, ExitStack() as starting:
         starting.enter_context(_interrupts_later())
-        with (
-            LocalCluster(
+        try:
+            cluster = LocalCluster(
                 n_workers=jobs or cores(),
                 threads_per_worker=1,
                 silence_logs=SILENT,
                 scheduler_kwargs=LOCAL,
-            ) as cluster,
-            Client(cluster, set_as_default=False) as client,
-        ):
-            starting.close()
-            yield client
+            )
+        except RuntimeError as error:
+            raise ClusterError(
+                "workers cannot be started on this machine. A script that calls diagnose.run needs "
+                "`if __name__ == '__main__':` before the call; a command can do with --engine local"
+            ) from error
+        running.enter_context(cluster)
+        client = running.enter_context(Client(cluster, set_as_default=False))
+        starting.close()
+        yield client
 
 
 @contextmanager

@@ -111,8 +111,8 @@ class Work:
         while self._losses:
             loss = self._losses.pop(0)
             keys = {*loss.get("processing-tasks", ()), *loss.get("lost-computed-tasks", ())}
-            batches = [self._pending[key][1] for key in keys if key in self._pending]
-            files = {self.units[number].source.name for batch in batches for number in batch}
+            had = [self._pending[key][1] for key in keys if key in self._pending]
+            files = {self.units[number].source.name for batch in had for number in batch}
             if files and self.warn:
                 count = "one file" if len(files) == 1 else f"{len(files)} files"
                 self.warn(
