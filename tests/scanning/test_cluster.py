@@ -5,6 +5,7 @@ import os
 import pickle
 import signal
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -202,6 +203,52 @@ def test_an_interrupt_keeps_what_was_read(scheduler, tmp_path, many_batches):
     reading = read(sources, engine, progress=interrupt, keep_partial=True)
     assert 0 < reading.partial.read < reading.partial.found
     assert read(sources, engine) == read(sources, Local(1))
+
+
+@pytest.fixture
+def passing():
+    """A cluster in this process, which a test may end."""
+    with LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        silence_logs=connect.SILENT,
+        scheduler_kwargs=connect.LOCAL,
+    ) as cluster:
+        yield cluster
+
+
+def test_a_scheduler_that_ends_ends_the_run(passing, tmp_path, many_batches):
+    sources = sources_in(tmp_path, a="quiet\n" * 5000)
+    with pytest.raises(ClusterError, match="connection to the Dask scheduler was lost"):
+        read(sources, Dask(passing.scheduler_address), progress=lambda *_: passing.close())
+
+
+def test_a_cluster_that_loses_all_workers_is_not_waited_for_in_vain(
+    passing, tmp_path, many_batches, monkeypatch
+):
+    def all_leave(done, total):
+        monkeypatch.setattr(work, "SILENCE", 0.2)
+        monkeypatch.setattr(meet, "PATIENCE", 0.2)
+        passing.scale(0)
+        while passing.scheduler.workers:
+            time.sleep(0.01)
+
+    monkeypatch.setattr(work, "SILENCE", 2.0)
+    sources = sources_in(tmp_path, a="quiet\n" * 5000)
+    with pytest.raises(ClusterError, match="has had no worker"):
+        read(sources, Dask(passing.scheduler_address), progress=all_leave)
+
+
+def test_workers_that_do_not_start_are_no_traceback(monkeypatch):
+    def broken(**options):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(connect, "LocalCluster", broken)
+    monkeypatch.delenv("DASK_SCHEDULER_ADDRESS", raising=False)
+    assert refusal("--engine", "dask").startswith(
+        "Error: workers cannot be started on this machine"
+    )
 
 
 def test_what_is_held_in_memory_needs_no_cluster():
