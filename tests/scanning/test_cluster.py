@@ -318,6 +318,15 @@ def test_workers_of_another_release_are_refused(scheduler, tmp_path, monkeypatch
     assert f"has {release()}, but this machine diagnose 9.9 (files 01234567)" in str(refused.value)
 
 
+def test_a_scheduler_without_this_program_is_refused(passing, tmp_path, monkeypatch):
+    def missing():
+        raise ModuleNotFoundError("No module named 'diagnose'")
+
+    monkeypatch.setattr(meet, "release", missing)
+    with pytest.raises(ClusterError, match="the scheduler cannot run diagnose"):
+        read(sources_in(tmp_path, a="quiet\n"), Dask(passing.scheduler_address))
+
+
 def test_a_worker_of_another_release_that_comes_late_is_refused(tmp_path):
     late = worker.Order(Release("9.9", "0123456789"), b"", nothing)
     with pytest.raises(ClusterError, match="this machine diagnose 9.9"):
