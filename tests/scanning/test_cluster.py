@@ -330,7 +330,7 @@ def test_a_scheduler_without_this_program_is_refused(passing, tmp_path, monkeypa
 def test_a_worker_of_another_release_that_comes_late_is_refused(tmp_path):
     late = worker.Order(Release("9.9", "0123456789"), b"", nothing)
     with pytest.raises(ClusterError, match="this machine diagnose 9.9"):
-        worker.read_batch(late, [])
+        worker.fill(late, [])
 
 
 @pytest.fixture

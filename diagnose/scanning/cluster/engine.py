@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from diagnose.ingest.storage import ADDRESS
 from diagnose.parsers.reader import Reader
 from diagnose.scanning.cluster.connect import connected
 from diagnose.scanning.cluster.meet import meet
@@ -55,6 +56,6 @@ class Dask:
 def _from_anywhere(unit: Unit) -> Unit:
     """Return a unit whose path does not depend on the working folder."""
     path = unit.source.path
-    if path is None or "://" in path:
+    if path is None or ADDRESS.match(path):
         return unit
     return replace(unit, source=replace(unit.source, path=str(Path(path).absolute())))

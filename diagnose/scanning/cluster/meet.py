@@ -7,6 +7,7 @@ from pathlib import Path
 from distributed import Client
 
 from diagnose.errors import ClusterError
+from diagnose.ingest.storage import ADDRESS
 from diagnose.scanning.cluster.release import Release, release
 from diagnose.scanning.cluster.worker import Greeting, greet
 from diagnose.scanning.units import Unit
@@ -34,7 +35,7 @@ def meet(client: Client, ours: Release, units: Sequence[Unit]) -> None:
     """
     await_workers(client)
     paths = [unit.source.path for unit in units if unit.source.path is not None]
-    by_folder = {Path(path).parent: path for path in paths if "://" not in path}
+    by_folder = {Path(path).parent: path for path in paths if not ADDRESS.match(path)}
     asked = [path for path in islice(by_folder.values(), FOLDERS) if Path(path).exists()]
     greetings: dict[str, Greeting | Exception] = client.run(greet, asked, on_error="return")
     problems = [

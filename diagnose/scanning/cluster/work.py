@@ -16,7 +16,7 @@ from diagnose.errors import ClusterError
 from diagnose.ingest.stream import VANISHED
 from diagnose.model.reading import SourceSummary
 from diagnose.scanning.cluster.meet import await_workers
-from diagnose.scanning.cluster.worker import Done, Order, read_batch
+from diagnose.scanning.cluster.worker import Done, Order, fill
 from diagnose.scanning.units import Part, Unit, batches
 
 BATCHES_A_THREAD = 4
@@ -96,7 +96,7 @@ class Work:
 
     def _submit(self, batch: list[int]) -> Future:
         units = [self.units[number] for number in batch]
-        future = self.client.submit(read_batch, self.order, units, pure=False)
+        future = self.client.submit(fill, self.order, units, pure=False)
         self._pending[future.key] = (future, batch)
         return future
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from socket import gethostname
 
 from diagnose.errors import ClusterError
-from diagnose.parsers import parsers
+from diagnose.parsers import shipped
 from diagnose.parsers.base import LineParser, Parser
+from diagnose.parsers.late import Late
 from diagnose.parsers.reader import Reader
 from diagnose.scanning.cluster.release import Release, release
 from diagnose.scanning.local import LARGEST_KEPT
-from diagnose.scanning.units import Part, Unit, Wants, read_unit
+from diagnose.scanning.units import Part, Unit, Wants, read_batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,7 @@ def order(reader: Reader, wants: Wants) -> Order:
         reader: The shipped parsers and behind them any others.
         wants: As in ``Order``; a function of a module.
     """
-    ships = {id(parser) for parser in parsers()}
-    selections = [_bare(parser) for parser in reader.parsers if id(parser) not in ships]
+    selections = [_bare(parser) for parser in reader.parsers if not isinstance(parser, Late)]
     return Order(release(), pickle.dumps(selections), wants)
 
 
@@ -85,7 +85,7 @@ def greet(paths: Sequence[str]) -> Greeting:
     return Greeting(gethostname(), release(), unseen)
 
 
-def read_batch(order: Order, units: Sequence[Unit]) -> Done:
+def fill(order: Order, units: Sequence[Unit]) -> Done:
     """Read some units of work.
 
     Args:
@@ -95,8 +95,7 @@ def read_batch(order: Order, units: Sequence[Unit]) -> Done:
     Raises:
         ClusterError: This worker came late and has another installation than the client.
     """
-    reader = reader_of(order)
-    return Done(gethostname(), [read_unit(unit, reader, order.wants) for unit in units])
+    return Done(gethostname(), list(read_batch(units, reader_of(order), order.wants)))
 
 
 class _Own(threading.local):
@@ -112,7 +111,7 @@ def reader_of(order: Order) -> Reader:
     """Return the reader of this thread for an order, made for the first batch of it.
 
     Raises:
-        ClusterError: As for ``read_batch``.
+        ClusterError: As for ``fill``.
     """
     if _OWN.made is None or _OWN.made[0] != order:
         if release() != order.release:
@@ -121,7 +120,7 @@ def reader_of(order: Order) -> Reader:
             )
             raise ClusterError(message)
         bytes(LARGEST_KEPT)  # As in the workers of ``Local``.
-        _OWN.made = (order, Reader([*parsers(), *pickle.loads(order.selections)]))  # noqa: S301
+        _OWN.made = (order, Reader([*shipped(), *pickle.loads(order.selections)]))  # noqa: S301
     return _OWN.made[1]
 
 
