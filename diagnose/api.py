@@ -4,7 +4,7 @@ What only few runs need is imported where it is used: that of baselines and topo
 """
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from functools import cached_property
@@ -33,6 +33,7 @@ from diagnose.model.topology import Topology
 from diagnose.parsers import shipped
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
+from diagnose.scanning.engine import Engine
 from diagnose.scanning.inputs import read_paths, read_texts
 from diagnose.scanning.local import Local
 from diagnose.scanning.reading import Progress
@@ -134,6 +135,9 @@ def run(
     rules: Paths = (),
     playbooks: Paths = (),
     jobs: int | None = None,
+    engine: str = "local",
+    scheduler: str | None = None,
+    warn: Callable[[str], None] | None = None,
     since: str | None = None,
     until: str | None = None,
     baseline: str | PathLike[str] | None = None,
@@ -149,6 +153,10 @@ def run(
         rules: Folders with rules laid over the shipped ones.
         playbooks: Folders with playbooks laid over the shipped ones.
         jobs: Worker processes; None takes the cores this process may use.
+        engine: Who reads: ``local``, this machine, or ``dask``, the workers of a Dask cluster.
+        scheduler: Address of the Dask scheduler, or the file it wrote. None takes the one that Dask
+            is configured for, else starts workers on this machine.
+        warn: Told in a sentence that a worker of the cluster was lost and its files read again.
         since: Leave out records with an earlier stamp.
         until: Leave out records with a later stamp.
         baseline: File with what is expected of the run.
@@ -159,10 +167,11 @@ def run(
             ``inputs.partial``.
 
     Raises:
+        ClusterError: The cluster cannot be reached, or cannot read these files.
         KeyboardInterrupt: Nothing was read before it, or what was is not wanted.
         NoInputError: Nothing could be read; ``report`` holds the report that says why.
         RuleErrors: A rule, overlay, playbook, baseline or topology is wrong.
-        UsageError: ``since`` or ``until`` is not a time.
+        UsageError: ``since`` or ``until`` is not a time, or there is no such engine.
     """
     if isinstance(paths, str | PathLike):
         paths = [paths]
@@ -172,11 +181,28 @@ def run(
     reading, nothing = read_paths(
         [str(path) for path in paths],
         knowledge.reader,
-        engine=Local(jobs),
+        engine=_engine(engine, jobs, scheduler, warn),
         progress=progress,
         keep_partial=keep_partial,
     )
     return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
+
+
+def _engine(
+    name: str, jobs: int | None, scheduler: str | None, warn: Callable[[str], None] | None
+) -> Engine:
+    if name == "local":
+        return Local(jobs)
+    if name != "dask":
+        raise UsageError(f"there is no engine {name!r}; there are local and dask")
+    try:
+        from diagnose.scanning.cluster.engine import Dask
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"the engine dask needs a package that is missing ({error}): "
+            "pip install 'diagnose-ai[cluster]'"
+        ) from error
+    return Dask(scheduler, jobs, warn)
 
 
 def run_text(

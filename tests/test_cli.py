@@ -384,6 +384,8 @@ def test_options_reach_the_library(api, home):
         ("SINCE", "2026-01-02", "since", "2026-01-02T00:00:00"),
         ("UNTIL", "2026-01-02", "until", "2026-01-02T00:00:00"),
         ("LANG", "zh", "lang", "zh"),
+        ("ENGINE", "dask", "engine", "dask"),
+        ("SCHEDULER", "tcp://10.0.0.1:8786", "scheduler", "tcp://10.0.0.1:8786"),
     ],
 )
 def test_options_from_the_environment(api, home, name, value, option, expected):
@@ -395,7 +397,7 @@ def test_options_from_the_environment(api, home, name, value, option, expected):
 
 def test_every_option_of_a_run_has_a_variable_and_a_key():
     options = [one for one in main.commands["run"].params if isinstance(one, click.Option)]
-    assert len(options) == 15
+    assert len(options) == 17
     for option in options:
         name = option.opts[0].removeprefix("--")
         assert option.envvar == "DIAGNOSE_" + name.upper().replace("-", "_")

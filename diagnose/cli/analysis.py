@@ -40,6 +40,9 @@ def run(context: click.Context, /, paths: tuple[str, ...], **values: Any) -> Non
                 baseline=options.baseline,
                 topology=options.topology,
                 jobs=options.jobs,
+                engine=options.engine,
+                scheduler=options.scheduler,
+                warn=bar.say,
                 since=options.since,
                 until=options.until,
                 progress=bar,
@@ -132,6 +135,10 @@ def _checked(options: RunOptions, context: click.Context) -> RunOptions:
         if len(typed) != 1:
             raise UsageError("--verbose and --quiet exclude each other")
         options = replace(options, verbose=typed == ["verbose"], quiet=typed == ["quiet"])
+    if options.engine != "dask" and (
+        context.get_parameter_source("scheduler") is ParameterSource.COMMANDLINE
+    ):
+        raise UsageError("--scheduler goes with --engine dask")
     if options.output is not None and not options.output.parent.is_dir():
         raise UsageError(f"the folder of --output {options.output} does not exist")
     if options.since is not None and options.until is not None:

@@ -5,6 +5,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -50,6 +52,13 @@ class Bar:
         progress, task = self._shown
         progress.update(task, completed=done, total=total)
         progress.refresh()
+
+    def say(self, message: str) -> None:
+        """Print a line on standard error, above the bar."""
+        if self._shown is None:
+            click.echo(message, err=True)
+        else:
+            self._shown[0].console.print(message, markup=False, highlight=False, soft_wrap=True)
 
 
 def _start(done: int, total: int) -> "tuple[Progress, TaskID]":

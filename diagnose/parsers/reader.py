@@ -69,9 +69,10 @@ class Reader:
     """
 
     def __init__(self, parsers: Iterable[Parser | Late]) -> None:
+        self.parsers = tuple(parsers)
         text_parsers: list[TextParser | LateTextParser] = []
         self.file_parsers: list[FileParser | LateFileParser] = []
-        for parser in parsers:
+        for parser in self.parsers:
             match parser:
                 case LineParser() | BlockParser() | BulkParser() | LateTextParser():
                     text_parsers.append(parser)

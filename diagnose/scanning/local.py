@@ -36,7 +36,7 @@ class Local:
         self, units: Sequence[Unit], reader: Reader, wants: Wants
     ) -> Iterator[tuple[int, list[Part]]]:
         """Yield the number of each unit with what it gave; see ``Engine``."""
-        jobs = min(self.jobs or _cores(), len(units))
+        jobs = min(self.jobs or cores(), len(units))
         small = sum(unit.bytes for unit in units) < WORTH_WORKERS
         if jobs <= 1 or small or not hasattr(os, "fork"):
             for batch in batches(units):
@@ -44,8 +44,8 @@ class Local:
                 yield from zip(batch, read_batch(some, reader, wants), strict=True)
             return
         _STATE.units, _STATE.reader, _STATE.wants = units, reader, wants
-        # Forked workers have the reader as it is: rules cannot be sent through a pipe, and its
-        # literals, once compiled here, need not be compiled again.
+        # Forked workers have the reader as it is: its literals, once compiled here, need not be
+        # compiled again.
         reader.matcher.compile()
         lost = []
         for batch, read in _in_workers(list(batches(units)), jobs):
@@ -61,7 +61,8 @@ class Local:
 ALL_CORES = Local()
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
