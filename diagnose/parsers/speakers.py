@@ -8,10 +8,10 @@ told from one by taking the prefixes off a line that has it, once for each numbe
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from diagnose.ingest.envelope import peel
-from diagnose.ingest.scan import Piece
+from diagnose.ingest.scan import Piece, Pieces
 from diagnose.ingest.sniff import Identity
 from diagnose.model.event import Line
 
@@ -41,39 +41,51 @@ class Speakers:
     """
 
     def __init__(self, name: str, identity: Identity) -> None:
-        self.ranks: dict[int, float | None] = {}
         self._name = name
         self._identity = identity
-        self._judged: set[int] = set()
+        self._judged: dict[int, bool] = {}
+        self._last: dict[int, float | None] | None = None
 
-    def listen(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
-        """Return the pieces, and note who speaks in them."""
-        first = True
-        tail = b""
+    @property
+    def ranks(self) -> dict[int, float | None]:
+        """The ranks, with the stamp of the last line of each as far as it stands near the end."""
+        last = self._last or {}
+        return {rank: last.get(rank) for rank, speaks in self._judged.items() if speaks}
+
+    def listen(self, pieces: Pieces) -> Iterator[Piece]:
+        """Return the pieces of a source, or of a chunk of it, and note who speaks in them."""
+        piece: Piece | None = None
         for piece in pieces:
-            if self._identity.rank is None and len(self._judged) < MOST:
+            if self._identity.rank is None:
                 self._hear(piece.data[:SAMPLE])
-                if first and self.ranks:
+                if piece.is_first and self.ranks:
                     self._hear(piece.data)
-            first = False
-            tail = piece.data[-TAIL:] if self.ranks else b""
             yield piece
-        self._end(tail)
+        # The last chunk need not have met a rank that the ones before it know.
+        known = self.ranks or (pieces.start and self._identity.rank is None and pieces.at_end)
+        if piece is not None and known:
+            self._last = self._ends(piece.data[-TAIL:])
+
+    def append(self, later: "Speakers") -> None:
+        """Add what was heard in the next chunk of the source."""
+        for rank, speaks in later._judged.items():
+            if self._is_new(rank):
+                self._judged[rank] = speaks
+        if later._last is not None:
+            self._last = later._last
 
     def _hear(self, data: bytes) -> None:
         for rank, place in _places(data):
-            if rank not in self._judged:
-                self._judged.add(rank)
-                if self._line(data, place).rank == rank:
-                    self.ranks[rank] = None
+            if self._is_new(rank):
+                self._judged[rank] = self._line(data, place).rank == rank
 
-    def _end(self, tail: bytes) -> None:
-        """Note the stamps of the last lines, as far as they stand near the end."""
-        last = {rank: place for rank, place in _places(tail) if rank in self.ranks}
-        for rank, place in last.items():
-            line = self._line(tail, place)
-            if line.rank == rank:
-                self.ranks[rank] = line.time
+    def _is_new(self, rank: int) -> bool:
+        return rank not in self._judged and len(self._judged) < MOST
+
+    def _ends(self, tail: bytes) -> dict[int, float | None]:
+        """Return the stamps of the last lines."""
+        lines = ((rank, self._line(tail, place)) for rank, place in dict(_places(tail)).items())
+        return {rank: line.time for rank, line in lines if line.rank == rank}
 
     def _line(self, data: bytes, place: int) -> Line:
         start = data.rfind(b"\n", 0, place) + 1

@@ -34,7 +34,6 @@ def rejoined(data: bytes, start: int = 0, stop: int | None = None) -> tuple[byte
 @pytest.fixture
 def small_pieces(monkeypatch):
     monkeypatch.setattr(scan, "PIECE", 16)
-    monkeypatch.setattr(scan, "LINE_LIMIT", 64)
 
 
 @pytest.mark.usefixtures("small_pieces")
