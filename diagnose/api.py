@@ -142,6 +142,7 @@ def run(
     topology: str | PathLike[str] | None = None,
     lang: str = "en",
     progress: Progress | None = None,
+    keep_partial: bool = False,
 ) -> Report:
     """Diagnose folders, files, archives and globs.
 
@@ -156,8 +157,11 @@ def run(
         topology: File with the inventory of hosts, adapters and switches.
         lang: Language of playbook texts, ``en`` or ``zh``.
         progress: Told the bytes read and the bytes in all, now and then.
+        keep_partial: On ``KeyboardInterrupt`` judge what was read until then; the report says so in
+            ``inputs.partial``.
 
     Raises:
+        KeyboardInterrupt: Nothing was read before it, or what was is not wanted.
         NoInputError: Nothing could be read; ``report`` holds the report that says why.
         RuleErrors: A rule, overlay, playbook, baseline or topology is wrong.
         UsageError: ``since`` or ``until`` is not a time.
@@ -168,7 +172,11 @@ def run(
     expected = _expected(baseline, topology)
     knowledge = load_knowledge(rules, playbooks)
     reading, nothing = read_paths(
-        [str(path) for path in paths], knowledge.reader, engine=Local(jobs), progress=progress
+        [str(path) for path in paths],
+        knowledge.reader,
+        engine=Local(jobs),
+        progress=progress,
+        keep_partial=keep_partial,
     )
     return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
 

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 import diagnose
 from diagnose.cli import main
 from diagnose.errors import NoInputError, Problem, RuleErrors, UsageError
+from diagnose.model.reading import Extent
 from diagnose.model.report import LEVELS, Culprit, Finding, Inputs, Job, ReportData, Stage
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -240,6 +241,14 @@ def test_an_interrupt_is_status_130(api):
     api.answer = KeyboardInterrupt()
     result = call("logs")
     assert (result.exit_code, result.stdout) == (130, "")
+
+
+def test_a_partial_report_is_printed_and_is_status_130(api):
+    api.answer = make_report("no-evidence")
+    api.answer.inputs.partial = Extent(read=1 << 20, found=4 << 20)
+    result = call("logs", "--exit-zero")
+    assert result.exit_code == 130
+    assert "1.0 MiB of 4.0 MiB were read" in result.stdout
 
 
 def test_a_reader_that_goes_away_is_no_error():

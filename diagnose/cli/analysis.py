@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from diagnose.cli.interrupt import INTERRUPTED, interruptible
 from diagnose.cli.options import RunOptions, run_options
 from diagnose.cli.output import deliver, exit_status, rendered
 from diagnose.cli.progress import Bar
@@ -31,7 +32,7 @@ def run(context: click.Context, /, paths: tuple[str, ...], **values: Any) -> Non
     def analyse() -> ReportData:
         from diagnose import api
 
-        with Bar(wanted=not options.quiet) as bar:
+        with Bar(wanted=not options.quiet) as bar, interruptible():
             return api.run(
                 paths,
                 rules=options.rules,
@@ -42,6 +43,7 @@ def run(context: click.Context, /, paths: tuple[str, ...], **values: Any) -> Non
                 since=options.since,
                 until=options.until,
                 progress=bar,
+                keep_partial=True,
                 lang=options.lang,
             )
 
@@ -109,6 +111,8 @@ def _report(analyse: Callable[[], ReportData], options: RunOptions) -> int:
             deliver(rendered(error.report, options), options.output)
         return error.exit_code
     deliver(rendered(report, options), options.output)
+    if report.inputs.partial is not None:
+        return INTERRUPTED
     return 0 if options.exit_zero else exit_status(report, options.fail_on)
 
 

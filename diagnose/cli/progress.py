@@ -1,4 +1,4 @@
-"""How far a long run is, on standard error and only on a terminal."""
+"""How far a long run is, its rate and what time is left: on standard error, only on a terminal."""
 
 import sys
 import time
@@ -54,12 +54,21 @@ class Bar:
 
 def _start(done: int, total: int) -> "tuple[Progress, TaskID]":
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
     progress = Progress(
         TextColumn("Reading"),
         BarColumn(),
         DownloadColumn(binary_units=True),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(compact=True),
         console=Console(stderr=True),
         auto_refresh=False,
         transient=True,

@@ -57,6 +57,9 @@ def judge(
     for node in nodes:
         node.confidence = weigh.confidence(node, case)
     nodes = _merged(nodes)
+    if case.reading.partial is not None:
+        for node in nodes:
+            node.confidence = min(node.confidence, weigh.partial_limit(node))
     chosen = [node for node in cascade.roots(nodes) if node.confidence >= weigh.NAMED]
     chosen = _one_per_cause(chosen)
     _name_keys(nodes)

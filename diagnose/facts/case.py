@@ -225,12 +225,14 @@ def build(reading: Reading, topology: Topology | None = None) -> Case:
     derive(reading, attempts, clocks, by_file)
     job.ends = log_ends(reading, clocks, by_file, job.host_of)
     relate_to_job(reading, job, clocks)
-    relate_host_ends(reading, job, clocks, by_file)
+    if reading.partial is None:  # else logs end where the reading did
+        relate_host_ends(reading, job, clocks, by_file)
     insert(reading, attempts.placed(scaling.derive(reading, job, runs, by_file)))
     insert(reading, attempts.placed(stragglers.derive(reading, job, attempts, by_file)))
     insert(reading, list(stuck_inits(reading.events, job)))
     insert(reading, list(hung_watchdogs(reading.events, job)))
-    insert(reading, list(silent_ranks(reading, job, clocks)))
+    if reading.partial is None:
+        insert(reading, list(silent_ranks(reading, job, clocks)))
     insert(reading, list(collectives.derive(reading.events, job.report.world_size, clocks)))
     progress = Progress(reading, attempts, clocks, by_file)
     relate_cancels(reading.events, progress, clocks)

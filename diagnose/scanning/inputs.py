@@ -23,6 +23,7 @@ def read_paths(
     *,
     engine: Engine = ALL_CORES,
     progress: Progress | None = None,
+    keep_partial: bool = False,
 ) -> tuple[Reading, bool]:
     """Return what paths hold, and whether that is nothing at all.
 
@@ -31,10 +32,16 @@ def read_paths(
         reader: All parsers.
         engine: Who reads them.
         progress: Told the bytes read and the bytes in all, now and then.
+        keep_partial: As for ``read_all``.
     """
     found = discover(paths, _wants)
     reading, entries = read_all(
-        found.sources, reader, wants=_wants, engine=engine, progress=progress
+        found.sources,
+        reader,
+        wants=_wants,
+        engine=engine,
+        progress=progress,
+        keep_partial=keep_partial,
     )
     reading.skipped[:0] = found.skipped
     folders = [*found.folders, *([Folder("", entries)] if entries else [])]

@@ -79,8 +79,9 @@ def _in_workers(
     # Imported here: a snippet is read without them, and they cost as much as reading it.
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+    from multiprocessing import active_children, get_context
 
+    strangers = set(active_children())
     for group in [[batch] for batch in work] if alone else [work]:
         with ProcessPoolExecutor(
             min(jobs, len(group)), get_context("fork"), initializer=_start_worker
@@ -94,6 +95,8 @@ def _in_workers(
                         yield futures[future], None
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
+                for worker in set(active_children()) - strangers:
+                    worker.kill()
                 raise
 
 
@@ -113,7 +116,7 @@ _STATE = _State()
 
 
 def _start_worker() -> None:
-    # Ctrl-C reaches all processes of a terminal; the one that waits for the others decides.
+    # Ctrl-C reaches all processes of a terminal; the one that started the others ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
     # The C library gives freed megabytes back to the kernel until it has seen a larger block come

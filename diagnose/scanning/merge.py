@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from diagnose.ingest.source import Entry
-from diagnose.model.reading import Reading
+from diagnose.model.reading import Reading, SourceSummary
 from diagnose.parsers.collect import Collector
 from diagnose.scanning.units import Part
 
@@ -22,7 +22,9 @@ def merged(parts: Iterable[Part]) -> tuple[Reading, list[Entry]]:
         if part.entry is not None:
             entries.append(part.entry)
         elif part.skipped is not None:
-            if any(known.startswith(f"{name}!") for known in found):
+            if name in found:
+                _break_off(found[name][0].summary)
+            if name in found or any(known.startswith(f"{name}!") for known in found):
                 what = f"not read to its end: {part.skipped}"
                 reading.truncated.append({"file": name, "what": what, "count": 1})
             else:
@@ -38,6 +40,12 @@ def merged(parts: Iterable[Part]) -> tuple[Reading, list[Entry]]:
         reading.points.extend(into.points())
         reading.truncated.extend(into.truncated())
     return reading, entries
+
+
+def _break_off(summary: SourceSummary) -> None:
+    """Forget when a source ends: behind what was read it goes on."""
+    summary.last_time = None
+    summary.speakers = dict.fromkeys(summary.speakers)
 
 
 def _append(first: Part, into: Collector, part: Part) -> None:

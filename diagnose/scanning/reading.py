@@ -1,14 +1,16 @@
 """All sources through an engine, and together into one reading."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from diagnose.ingest.source import Entry, Source
-from diagnose.model.reading import Reading
+from diagnose.model.reading import Extent, Reading, SourceSummary
 from diagnose.parsers.reader import Reader
 from diagnose.scanning.engine import Engine
 from diagnose.scanning.local import ALL_CORES
 from diagnose.scanning.merge import merged
-from diagnose.scanning.units import Part, Wants, units_of
+from diagnose.scanning.units import Part, Unit, Wants, units_of
+
+INTERRUPTED = "the reading was interrupted"
 
 Progress = Callable[[int, int], None]
 """Told the bytes done and in all, now and then."""
@@ -21,6 +23,7 @@ def read_all(
     wants: Wants,
     engine: Engine = ALL_CORES,
     progress: Progress | None = None,
+    keep_partial: bool = False,
 ) -> tuple[Reading, list[Entry]]:
     """Read all sources.
 
@@ -30,16 +33,43 @@ def read_all(
         wants: Whether an archive member that is not text belongs to a folder parser.
         engine: Who reads them.
         progress: How far it is.
+        keep_partial: An interrupt ends the reading, and what was read until then is the answer.
 
     Returns:
         What was read, and the archive members that folder parsers want.
+
+    Raises:
+        KeyboardInterrupt: Nothing was read before it, or what was is not wanted.
     """
     units = [unit for source in sources for unit in units_of(source)]
     total, done = sum(unit.bytes for unit in units), 0
-    parts: list[list[Part]] = [[] for _ in units]
-    for number, read in engine.read(units, reader, wants):
-        parts[number] = read
-        done += units[number].bytes
-        if progress:
-            progress(done, total)
-    return merged(part for of_unit in parts for part in of_unit)
+    parts: list[list[Part] | None] = [None] * len(units)
+    interrupted = False
+    try:
+        for number, read in engine.read(units, reader, wants):
+            parts[number] = read
+            done += units[number].bytes
+            if progress:
+                progress(done, total)
+    except KeyboardInterrupt:
+        if not keep_partial or not done:
+            raise
+        interrupted = True
+    reading, entries = merged(_without_gaps(units, parts))
+    if interrupted:
+        reading.partial = Extent(read=done, found=total)
+    return reading, entries
+
+
+def _without_gaps(units: Sequence[Unit], parts: Sequence[list[Part] | None]) -> Iterator[Part]:
+    """Yield the parts of each source up to the first unit of it that was not read."""
+    broken_off = None
+    for unit, read in zip(units, parts, strict=True):
+        name = unit.source.name
+        if name == broken_off:
+            continue
+        if read is None:
+            broken_off = name
+            yield Part(SourceSummary(name=name), skipped=INTERRUPTED)
+        else:
+            yield from read
