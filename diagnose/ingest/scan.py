@@ -249,6 +249,11 @@ class Pieces:
         return self._last.next_line() if self._last else 0
 
     @property
+    def size(self) -> int:
+        """Clean bytes in the pieces so far."""
+        return self._last.base + len(self._last.data) if self._last else 0
+
+    @property
     def ends_in_line(self) -> bool:
         """Whether the last line so far has no end."""
         return bool(self._last and not self._last.data.endswith(b"\n"))

@@ -9,7 +9,7 @@ after the other, give what the whole source gives.
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -76,12 +76,11 @@ class _Table:
         numbers = range(first, self.seen + 1)
         kept = None if self.stride == 1 else [n - first for n in numbers if self.stays(n)]
         shared = self.series[0]
-        for into, column in (
-            (self.numbers, numbers),
-            (shared.steps, rows.steps), (shared.times, rows.times), (shared.lines, rows.lines),
-            *((one.values, column) for one, column in zip(self.series, columns, strict=True)),
-        ):  # fmt: skip
-            into.extend(column if kept is None else [column[at] for at in kept])
+        _extend(self.numbers, numbers, kept)
+        for name in COLUMNS:
+            _extend(getattr(shared, name), getattr(rows, name), kept)
+        for one, column in zip(self.series, columns, strict=True):
+            _extend(one.values, column, kept)
 
     def thin(self) -> None:
         """Leave out every second row."""
@@ -93,6 +92,10 @@ class _Table:
         for one in self.series:
             one.steps, one.times, one.lines = steps, times, lines
             one.values = _chosen(one.values, kept)
+
+
+def _extend(into: "array[Any]", column: Sequence[Any], kept: Sequence[int] | None) -> None:
+    into.extend(column if kept is None else [column[at] for at in kept])
 
 
 def _chosen(column: "array[Any]", kept: Sequence[int]) -> "array[Any]":
@@ -176,13 +179,18 @@ class Collector:
         """Count something that was cut, left out or could not be read."""
         self.notes[what] = self.notes.get(what, 0) + count
 
-    def absorb(self, records: Iterable[Event | Rows], line_offset: int = 0) -> None:
-        """Add what ``records`` of another collector gave, of a later chunk of the source.
+    def absorb(
+        self, records: Iterable[Event | Rows], notes: Mapping[str, int], line_offset: int = 0
+    ) -> None:
+        """Add what another collector has of a later chunk of the source.
 
         Args:
-            records: Their lines are counted from the start of the chunk.
+            records: Its ``records``; their lines are counted from the start of the chunk.
+            notes: What was cut, left out or could not be read, and how often.
             line_offset: Lines of the source before the chunk.
         """
+        for what, count in notes.items():
+            self.note(what, count)
         for record in records:
             self.add(_moved(record, line_offset) if line_offset else record)
 

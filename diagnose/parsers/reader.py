@@ -8,7 +8,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from io import BytesIO
 from typing import BinaryIO
 
 from diagnose.ingest.envelope import peel, records
@@ -26,7 +25,13 @@ from diagnose.parsers.base import (
 )
 from diagnose.parsers.blocks import BlockReader, Places, Taken, writer_at
 from diagnose.parsers.collect import Collector
-from diagnose.parsers.document import WHOLE_LIMIT, WholeDocument, uncovered, uncovered_head
+from diagnose.parsers.document import (
+    WHOLE_LIMIT,
+    WholeDocument,
+    put_back,
+    uncovered,
+    uncovered_head,
+)
 
 WINDOW = 8 << 10
 """Bytes of a line that patterns are matched against, around the literal."""
@@ -143,23 +148,23 @@ class Reader:
         asked = [one for one in self.file_parsers if not one.alone]
         accepting = [one for one in asked if one.accepts(name, head)]
         bare_head = uncovered_head(head)
-        behind = [
+        covered = [
             one
             for one in asked
             if bare_head is not None and one not in accepting and one.accepts(name, bare_head)
         ]
-        if not accepting and not behind:
+        if not accepting and not covered:
             return stream
-        data = stream.read(WHOLE_LIMIT)
-        if stream.read(1):
-            into.note(f"larger than {WHOLE_LIMIT >> 20} MiB; only that much was read")
-        document = WholeDocument(name, identity, data)
+        data = stream.read(WHOLE_LIMIT + 1)
+        if len(data) > WHOLE_LIMIT:
+            into.note(f"larger than {WHOLE_LIMIT >> 20} MiB; only that much is one document")
+        document = WholeDocument(name, identity, data[:WHOLE_LIMIT])
         for parser in accepting:
             into.collect(partial(parser.read, document), parser.name)
-        bare = uncovered(document) if behind else document
-        for parser in behind:
+        bare = uncovered(document) if covered else document
+        for parser in covered:
             into.collect(partial(parser.read, bare), parser.name)
-        return BytesIO(data)
+        return put_back(data, stream)
 
 
 class PieceReader:

@@ -69,7 +69,7 @@ class TestPieces:
         data = b"x" * 300 + b"\nnext line\n"
         pieces = list(Pieces(io.BytesIO(data)))
         assert [piece.cut for piece in pieces] == [True, *[False] * (len(pieces) - 1)]
-        assert pieces[0].data == b"x" * 64
+        assert pieces[0].data == b"x" * 32
         assert pieces[-1].data.endswith(b"next line\n")
         assert pieces[-1].line_number(pieces[-1].data.find(b"next")) == 2
 

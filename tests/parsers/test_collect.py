@@ -61,8 +61,8 @@ def test_chunks_join_as_if_they_were_one():
         part.add(event(at))
         part.add(measurement(at, line, loss=1.0 * line))
     joined = Collector("a.log")
-    joined.absorb(first.events(), first.points(), {}, 0)
-    joined.absorb(second.events(), second.points(), {"cut": 1}, 140)
+    joined.absorb(first.records(), {})
+    joined.absorb(second.records(), {"cut": 1}, 140)
     assert sum(one.count for one in joined.events()) == 300
     assert repr(joined.points()) == repr(whole.points())  # NaN equals nothing
     assert joined.notes == {"cut": 1}
@@ -101,19 +101,6 @@ def test_a_metric_that_is_missing_now_and_then_stays_in_order():
     by_metric = {one.metric: one for one in into.points()}
     assert list(by_metric["step_time"].lines) == [1, 2, 3, 4, 5]
     assert list(by_metric["loss"].lines) == [1, 2, 4, 5]
-
-
-def test_chunks_of_a_source_follow_each_other():
-    whole, later = Collector("a.log"), Collector("a.log")
-    whole.add(measured(1, loss=1.0))
-    later.add(measured(1, loss=2.0))
-    first = whole.points()
-    into = Collector("a.log")
-    into.absorb([], first, {}, 0)
-    into.absorb([], later.points(), {}, 10)
-    (loss,) = into.points()
-    assert (list(loss.lines), list(loss.values)) == ([1, 11], [1.0, 2.0])
-    assert list(first[0].lines) == [1]
 
 
 def rows(first, count):
