@@ -192,7 +192,9 @@ class Collector:
         for what, count in notes.items():
             self.note(what, count)
         for record in records:
-            self.add(_moved(record, line_offset) if line_offset else record)
+            if line_offset:
+                _move(record, line_offset)
+            self.add(record)
 
     def records(self) -> Iterator[Event | Rows]:
         """Yield what was kept in the order in which it came: events, then tables of measurements."""
@@ -314,11 +316,13 @@ class Collector:
                 self.note(f"series {series.metric}: every second point left out")
 
 
-def _moved(record: Event | Rows, by: int) -> Event | Rows:
-    """Return a record as it is where lines stand before the source's first."""
+def _move(record: Event | Rows, by: int) -> None:
+    """Count the lines of a record from the start of the source."""
     if isinstance(record, Event):
-        return replace(record, line=record.line + by, end_line=record.end_line + by)
-    return replace(record, lines=array("q", [line + by for line in record.lines]))
+        record.line += by
+        record.end_line += by
+    else:
+        record.lines[:] = array("q", [line + by for line in record.lines])
 
 
 class _Join:

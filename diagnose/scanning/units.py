@@ -105,16 +105,19 @@ def units_of(source: Source, reader: Reader) -> Iterator[Unit]:
 
 def _is_one(source: Source, reader: Reader) -> bool:
     """Return whether chunks of a source cannot be read without the ones before them."""
+    heading = _heading(source.name)
     try:
         with source.open() as stream:
             head, stream = peeked(stream, HEAD)
             if encoding_of(head) is not None or binary_reason(source.name, head) is not None:
                 return True
-            pieces = Pieces(stream, heading=_heading(source.name))
-            next(iter(pieces), None)
+            if heading is not None:
+                pieces = Pieces(stream, heading=heading)
+                next(iter(pieces), None)
+                heading = pieces.heading
     except Unreadable:
         return True
-    return pieces.heading is not None or reader.owner(source.name, head) is not None
+    return heading is not None or reader.owner(source.name, head) is not None
 
 
 def _heading(name: str) -> Hosts | None:
