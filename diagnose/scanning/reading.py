@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from diagnose.ingest.source import Entry, Source
 from diagnose.model.reading import Extent, Reading, SourceSummary
 from diagnose.parsers.reader import Reader
-from diagnose.scanning.chunks import Chunks
 from diagnose.scanning.engine import Engine
+from diagnose.scanning.joined import Joined
 from diagnose.scanning.local import ALL_CORES
 from diagnose.scanning.merge import merged
 from diagnose.scanning.units import Part, Unit, Wants, units_of
@@ -49,7 +49,7 @@ def read_all(
     def again(unit: Unit) -> list[Part]:
         return next(read for _, read in engine.read([unit], reader, wants))
 
-    whole = [Chunks(of_source, again) for of_source in of_sources]
+    whole = [Joined(of_source, again) for of_source in of_sources]
     places = [(one, number) for one in whole for number in range(len(one.units))]
     interrupted = False
     try:
@@ -69,7 +69,7 @@ def read_all(
     return reading, entries
 
 
-def _parts(whole: Sequence[Chunks]) -> Iterator[Part]:
+def _parts(whole: Sequence[Joined]) -> Iterator[Part]:
     """Yield the parts of each source up to the first unit of it that was not read."""
     for of_source in whole:
         yield from of_source.parts()

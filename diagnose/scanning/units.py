@@ -14,11 +14,12 @@ from diagnose.ingest.stream import CONTAINERS, peeked
 from diagnose.ingest.unwrap import encoding_of, recode
 from diagnose.model.event import Event, Rows
 from diagnose.model.reading import SourceSummary
+from diagnose.parsers.blocks import Places
 from diagnose.parsers.collect import Collector
 from diagnose.parsers.edges import Edges
 from diagnose.parsers.reader import Reader
 from diagnose.parsers.speakers import Speakers
-from diagnose.scanning.seam import Chunk, Seam
+from diagnose.scanning.chunk import Chunk
 
 CHUNK = 16 << 20
 """Bytes of a large plain file that one unit of work covers, a multiple of a piece."""
@@ -41,13 +42,13 @@ class Unit:
         source: What to read.
         start: First byte, over 0 only for chunks of plain files.
         stop: Byte at which the chunk ends; None reads the source to its end.
-        before: What goes on from the chunk before.
+        begun: Lines that belong to records begun before it, counted from ``start``.
     """
 
     source: Source
     start: int = 0
     stop: int | None = None
-    before: Seam = field(default_factory=Seam)
+    begun: Places = field(default_factory=dict)
 
     @property
     def bytes(self) -> int:
@@ -156,7 +157,7 @@ def read_unit(unit: Unit, reader: Reader, wants: Wants) -> list[Part]:
         return list(_read_archive(source, reader, wants))
     try:
         with source.open(max(unit.start - 1, 0)) as stream:
-            part = _read_stream(source.name, stream, unit, reader)
+            part = _read_stream(stream, unit, reader)
     except Unreadable as error:
         part = Part(SourceSummary(name=source.name), skipped=str(error))
     return [_judged(part, wants)]
@@ -175,15 +176,16 @@ def _read_archive(source: Source, reader: Reader, wants: Wants) -> Iterator[Part
             try:
                 with member.open() as stream:
                     unit = Unit(Source(member.name, None, member.size))
-                    yield _judged(_read_stream(member.name, stream, unit, reader), wants)
+                    yield _judged(_read_stream(stream, unit, reader), wants)
             except Unreadable as error:
                 yield Part(SourceSummary(name=member.name), skipped=str(error))
     except Unreadable as error:
         yield Part(SourceSummary(name=source.name), skipped=str(error))
 
 
-def _read_stream(name: str, stream: BinaryIO, unit: Unit, reader: Reader) -> Part:
+def _read_stream(stream: BinaryIO, unit: Unit, reader: Reader) -> Part:
     """Read one stream; what was read before it broke is kept."""
+    name = unit.source.name
     who = identity(name)
     part = Part(
         SourceSummary(
@@ -191,7 +193,7 @@ def _read_stream(name: str, stream: BinaryIO, unit: Unit, reader: Reader) -> Par
         )
     )
     into = Collector(name, thins=unit.is_whole)
-    stop, heading = unit.stop, unit.before.heading
+    stop, heading = unit.stop, None
     if unit.start == 0:
         head, stream = peeked(stream, HEAD)
         owner = reader.owner(name, head)
@@ -211,7 +213,7 @@ def _read_stream(name: str, stream: BinaryIO, unit: Unit, reader: Reader) -> Par
     pieces = Pieces(stream, unit.start, stop, heading)
     speakers, edges = Speakers(name, who), Edges()
     heard = edges.watch(speakers.listen(pieces))
-    taken = reader.read(name, who, heard, into, unit.before.lines)
+    taken = reader.read(name, who, heard, into, unit.begun)
     if pieces.broken is not None:
         if not pieces.read:
             raise Unreadable(pieces.broken)
@@ -219,8 +221,8 @@ def _read_stream(name: str, stream: BinaryIO, unit: Unit, reader: Reader) -> Par
     part.summary.bytes, part.summary.lines = pieces.read, pieces.line_ends
     part.records, part.notes = list(into.records()), into.notes
     part.chunk = Chunk(
-        before=unit.before,
-        after=Seam(taken.behind(pieces.size), pieces.heading),
+        begun=unit.begun,
+        beyond=taken.behind(pieces.size),
         opened=taken.opened,
         size=pieces.size,
         edges=edges,

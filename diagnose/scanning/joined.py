@@ -1,16 +1,16 @@
-"""The chunks of one source become the part that the whole source would give."""
+"""The chunks of one source, put together as the part that the whole source would give."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from diagnose.model.reading import SourceSummary
 from diagnose.parsers.collect import Collector
-from diagnose.scanning.seam import Chunk, Seam
+from diagnose.scanning.chunk import Chunk
 from diagnose.scanning.units import Part, Unit
 
 
 @dataclass(slots=True)
-class Chunks:
+class Joined:
     """What the units of one source give, put together as it comes in.
 
     A chunk joins the others as soon as all those before it are there, so that of a large source no
@@ -24,7 +24,7 @@ class Chunks:
     units: Sequence[Unit]
     again: Callable[[Unit], list[Part]]
     _waiting: dict[int, list[Part]] = field(default_factory=dict)
-    _joined: int = 0
+    _next: int = 0
     _parts: list[Part] = field(default_factory=list)
     _summary: SourceSummary | None = None
     _chunk: Chunk | None = None
@@ -33,7 +33,7 @@ class Chunks:
     @property
     def complete(self) -> bool:
         """Whether all units are there."""
-        return self._joined == len(self.units)
+        return self._next == len(self.units)
 
     def add(self, number: int, parts: list[Part]) -> None:
         """Take what a unit gave.
@@ -43,10 +43,10 @@ class Chunks:
             parts: One, or those of an archive.
         """
         self._waiting[number] = parts
-        while self._joined in self._waiting:
-            for part in self._waiting.pop(self._joined):
+        while self._next in self._waiting:
+            for part in self._waiting.pop(self._next):
                 self._join(part)
-            self._joined += 1
+            self._next += 1
 
     def parts(self) -> list[Part]:
         """Return the source as far as its units are there one behind the other."""
@@ -57,13 +57,13 @@ class Chunks:
         return [whole, *self._parts]
 
     def _join(self, part: Part) -> None:
-        if part.chunk and self._chunk and not part.chunk.fits(self._chunk.after):
-            unit = replace(self.units[self._joined], before=self._chunk.after)
+        if part.chunk and self._chunk and not part.chunk.fits(self._chunk.beyond):
+            unit = replace(self.units[self._next], begun=self._chunk.beyond)
             (part,) = self.again(unit)
         if part.chunk is None:
             self._parts.append(part)
             if self._chunk is not None:
-                self._chunk.after = Seam()
+                self._chunk.beyond = {}
         elif self._chunk is None or self._summary is None:
             self._summary, self._chunk = part.summary, part.chunk
             self._into = Collector(part.summary.name)

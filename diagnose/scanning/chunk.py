@@ -1,12 +1,11 @@
 """What two chunks of one source must know of each other so that together they are the whole.
 
-Each chunk is read as if nothing went on from the one before, so that none waits for another. Where
-that turns out wrong, it is read once more.
+Each chunk is read as if no record of the one before went on in it, so that none waits for another.
+Where such a record goes on with a line that opened one of its own, it is read once more.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from diagnose.ingest.headings import Hosts
 from diagnose.ingest.sniff import identity
 from diagnose.model.event import Clock
 from diagnose.model.reading import SourceSummary
@@ -15,26 +14,13 @@ from diagnose.parsers.edges import Edges
 from diagnose.parsers.speakers import Speakers
 
 
-@dataclass(frozen=True, slots=True)
-class Seam:
-    """What goes on from one chunk to the next.
-
-    Args:
-        lines: Lines behind the seam that belong to records begun before it.
-        heading: The hosts of the heading above; None where headings do not count.
-    """
-
-    lines: Places = field(default_factory=dict)
-    heading: Hosts | None = None
-
-
 @dataclass(slots=True)
 class Chunk:
     """What is known of a chunk beside its records, until it is part of the whole.
 
     Args:
-        before: What it was read with.
-        after: What goes on behind it.
+        begun: Lines that it was told belong to records begun before it.
+        beyond: Lines behind it that belong to its records, counted from its end.
         opened: Lines of its first piece at which records begin.
         size: Clean bytes.
         edges: Its first and last bytes.
@@ -43,8 +29,8 @@ class Chunk:
         ends_in_line: Whether its last line has no end; such a line is not yet counted.
     """
 
-    before: Seam
-    after: Seam
+    begun: Places
+    beyond: Places
     opened: Places
     size: int
     edges: Edges
@@ -52,17 +38,17 @@ class Chunk:
     clock: Clock
     ends_in_line: bool
 
-    def fits(self, seam: Seam) -> bool:
-        """Return whether it reads the same behind a chunk that ends with a seam."""
-        if seam == self.before:
+    def fits(self, beyond: Places) -> bool:
+        """Return whether it reads the same behind a chunk with such lines beyond it."""
+        if beyond == self.begun:
             return True
-        reach = max((at for lines in seam.lines.values() for at in lines), default=-1)
-        inside = any(self.opened.get(name, set()) & lines for name, lines in seam.lines.items())
-        return seam.heading == self.before.heading and reach < self.size and not inside
+        reach = max((at for lines in beyond.values() for at in lines), default=-1)
+        inside = any(self.opened.get(parser, set()) & lines for parser, lines in beyond.items())
+        return not inside and reach < self.size
 
     def append(self, later: "Chunk") -> None:
         """Make the next chunk part of this one."""
-        self.after = later.after
+        self.beyond = later.beyond
         self.edges.append(later.edges)
         self.speakers.append(later.speakers)
         if self.clock is Clock.NONE:
