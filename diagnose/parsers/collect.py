@@ -61,22 +61,30 @@ class _Table:
     seen: int = 0
     stride: int = 1
 
-    def stays(self, number: int) -> bool:
-        """Return whether the row with a number is kept."""
-        return not number % self.stride or number in self.strange
+    def keeps(self, values: Iterable[float]) -> bool:
+        """Count a row, and return whether it is to be appended.
+
+        Args:
+            values: Of the row.
+        """
+        self.seen += 1
+        if self.stride == 1:
+            return True
+        if len(self.strange) < STRANGE and not all(map(math.isfinite, values)):
+            self.strange.add(self.seen)
+        return not self.seen % self.stride or self.seen in self.strange
 
     def add(self, rows: Rows) -> None:
         """Append rows, but for those that are thinned away."""
-        first = self.seen + 1
-        self.seen += len(rows.lines)
-        columns = rows.values.values()
-        for at in _not_finite(columns):
-            if len(self.strange) < STRANGE:
-                self.strange.add(first + at)
-        numbers = range(first, self.seen + 1)
-        kept = None if self.stride == 1 else [n - first for n in numbers if self.stays(n)]
+        first, count = self.seen + 1, len(rows.lines)
+        self.seen += count
+        columns = list(rows.values.values())
+        kept = None
+        if self.stride > 1:
+            strange = self._strange(columns, first)
+            kept = sorted({*range(-first % self.stride, count, self.stride), *strange})
         shared = self.series[0]
-        _extend(self.numbers, numbers, kept)
+        _extend(self.numbers, range(first, first + count), kept)
         for name in COLUMNS:
             _extend(getattr(shared, name), getattr(rows, name), kept)
         for one, column in zip(self.series, columns, strict=True):
@@ -84,14 +92,35 @@ class _Table:
 
     def thin(self) -> None:
         """Leave out every second row."""
+        if self.stride == 1:
+            self._strange([one.values for one in self.series], 1)
         self.stride *= 2
-        kept = [at for at, number in enumerate(self.numbers) if self.stays(number)]
+        kept = [
+            at
+            for at, number in enumerate(self.numbers)
+            if not number % self.stride or number in self.strange
+        ]
         shared = self.series[0]
         self.numbers = _chosen(self.numbers, kept)
         steps, times, lines = (_chosen(getattr(shared, name), kept) for name in COLUMNS)
         for one in self.series:
             one.steps, one.times, one.lines = steps, times, lines
             one.values = _chosen(one.values, kept)
+
+    def _strange(self, columns: "Sequence[array[float]]", first: int) -> list[int]:
+        """Return the places of the rows that are never thinned away, and note their numbers.
+
+        Args:
+            columns: Values of some rows.
+            first: Number of the first of them.
+        """
+        # A sum is finite only if its terms are.
+        suspect = [column for column in columns if not math.isfinite(sum(column))]
+        rows = enumerate(zip(*suspect, strict=True))
+        found = [at for at, row in rows if not all(map(math.isfinite, row))]
+        found = found[: STRANGE - len(self.strange)]
+        self.strange.update(first + at for at in found)
+        return found
 
 
 def _extend(into: "array[Any]", column: Sequence[Any], kept: Sequence[int] | None) -> None:
@@ -100,17 +129,6 @@ def _extend(into: "array[Any]", column: Sequence[Any], kept: Sequence[int] | Non
 
 def _chosen(column: "array[Any]", kept: Sequence[int]) -> "array[Any]":
     return array(column.typecode, [column[at] for at in kept])
-
-
-def _not_finite(columns: "Iterable[array[float]]") -> list[int]:
-    """Return the rows with a value that is not finite, in order."""
-    # A sum is finite only if its terms are.
-    suspect = [column for column in columns if not math.isfinite(sum(column))]
-    if not suspect:
-        return []
-    return [
-        at for at, row in enumerate(zip(*suspect, strict=True)) if not all(map(math.isfinite, row))
-    ]
 
 
 def _subject(event: Event, *, ends: bool) -> object:
@@ -270,10 +288,7 @@ class Collector:
         if not values:
             return
         table = self._table(line, record.values)
-        table.seen += 1
-        if len(table.strange) < STRANGE and not all(map(math.isfinite, values)):
-            table.strange.add(table.seen)
-        if not table.stays(table.seen):
+        if not table.keeps(values):
             return
         table.numbers.append(table.seen)
         for one, value in zip(table.series, values, strict=True):
