@@ -297,34 +297,42 @@ class Pieces:
             if not block:
                 data, self._held = bytes(self._held), b""
                 return (begun, self._piece(data)) if data else None
-            if end is None and self._dropping:
-                self._from = self._at - len(block)
-            elif end is None:
-                data = b"".join((self._held, block))
-                if len(block) < PIECE:
-                    self._held = data
-                else:
-                    self._held, self._from, self._dropping = b"", self._at - len(block), True
-                    return begun, self._piece(data, cut=True)
-            else:
+            if end is not None:
                 # Of a line that was cut only its end counts.
                 rest = memoryview(block)[end - 1 if self._dropping else 0 : end]
                 data = b"".join((self._held, rest)) if end else bytes(self._held)
-                self._held, self._from = (
-                    memoryview(block)[end:] if end else block,
-                    self._at - len(block),
-                )
-                self._dropping = False
+                self._hold(block, end)
                 if data:
                     return begun, self._piece(data)
+            elif self._dropping:
+                self._drop(block)
+            elif len(block) < PIECE:
+                self._held = b"".join((self._held, block))
+            else:
+                data = b"".join((self._held, block))
+                self._drop(block)
+                return begun, self._piece(data, cut=True)
         return None
 
     def _skip_begun_line(self) -> None:
         """Leave out what belongs to the chunk before."""
         self._in_line = self._bytes(1) != b"\n"
         block, end = self._block()
-        self._held, self._dropping = (b"", True) if end is None else (block[end:], False)
+        if end is None:
+            self._drop(block)
+        else:
+            self._hold(block, end)
         self._begin = self.end
+
+    def _hold(self, block: bytes, end: int) -> None:
+        """Keep the lines that begin in a block for the next piece."""
+        self._held = memoryview(block)[end:] if end else block
+        self._from, self._dropping = self._at - len(block), False
+
+    def _drop(self, block: bytes) -> None:
+        """Leave out what follows of a line that does not end in a block."""
+        self._held = b""
+        self._from, self._dropping = self._at - len(block), True
 
     def _block(self) -> tuple[bytes, int | None]:
         """Return the bytes up to the next place where a piece may end.
