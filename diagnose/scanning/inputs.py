@@ -9,8 +9,8 @@ from functools import cache
 from diagnose.ingest.discover import ENTRY_HEAD, Folder, discover
 from diagnose.ingest.source import Entry, Source
 from diagnose.model.reading import Reading
-from diagnose.parsers import parsers
-from diagnose.parsers.base import FolderParser
+from diagnose.parsers import shipped
+from diagnose.parsers.late import LateFolderParser
 from diagnose.parsers.reader import Reader
 from diagnose.scanning.engine import Engine
 from diagnose.scanning.local import ALL_CORES, Local
@@ -74,8 +74,8 @@ def read_texts(sources: Sequence[Source], reader: Reader) -> tuple[Reading, bool
 
 
 @cache
-def _folder_parsers() -> tuple[FolderParser, ...]:
-    return tuple(one for one in parsers() if isinstance(one, FolderParser))
+def _folder_parsers() -> tuple[LateFolderParser, ...]:
+    return tuple(one for one in shipped() if isinstance(one, LateFolderParser))
 
 
 def _wants(name: str) -> bool:
