@@ -21,6 +21,9 @@ PIECE = 1 << 20
 
 Of a line with no end in so many bytes the rest is dropped and counted."""
 
+NEAR = 16 << 10
+"""Bytes of the next chunk read at a time to find where a line ends; few need more of it."""
+
 SPAN = 32 << 10
 """Bytes between the places of a piece at which the number of line ends is kept."""
 
@@ -269,6 +272,7 @@ class Pieces:
         # ``_held`` was read at the place ``_from``, up to ``_at``.
         self._held: bytes | memoryview = b""
         self._from = self._at = start
+        self._unread = 0
         self._in_line = False
         self._dropping = False
 
@@ -373,10 +377,13 @@ class Pieces:
 
         With them comes where in them the line ends that was begun before, None if it does not.
         """
-        size = PIECE
-        if self.stop is not None and self._at < self.stop:
-            size = min(size, self.stop - self._at)
-        block = self._bytes(size)
+        self._read_rest()
+        if self.stop is None:
+            block = self._bytes(PIECE)
+        elif self._at < self.stop:
+            block = self._bytes(min(PIECE, self.stop - self._at))
+        else:
+            block = self._beyond()
         end: int | None = 0
         if self._in_line:
             end = block.find(b"\n") + 1 or block.find(b"\r") + 1 or None
@@ -386,6 +393,24 @@ class Pieces:
         if block:
             self._in_line = not block.endswith(b"\n")
         return block, end
+
+    def _beyond(self) -> bytes:
+        """Return so much of a block of the next chunk that the line begun before it ends."""
+        block = part = self._bytes(min(NEAR, PIECE))
+        while part and self._in_line and b"\n" not in part and len(block) < PIECE:
+            part = self._bytes(min(NEAR, PIECE - len(block)))
+            block += part
+        self._unread = max(PIECE - len(block), 0)
+        return block
+
+    def _read_rest(self) -> None:
+        """Read what is missing of a block of the next chunk."""
+        if self._unread:
+            rest = self._bytes(self._unread)
+            self._held = b"".join((self._held, rest))
+            self._at += len(rest)
+            self._in_line = not rest.endswith(b"\n") if rest else self._in_line
+            self._unread = 0
 
     def _bytes(self, size: int) -> bytes:
         if self.broken is not None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from diagnose.errors import Unreadable
+from diagnose.ingest import scan
 from diagnose.ingest.archive import members
 from diagnose.ingest.headings import Hosts
 from diagnose.ingest.scan import Pieces
@@ -107,19 +108,26 @@ def units_of(source: Source, reader: Reader) -> Iterator[Unit]:
 
 def _is_one(source: Source, reader: Reader) -> bool:
     """Return whether chunks of a source cannot be read without the ones before them."""
-    heading = _heading(source.name)
     try:
         with source.open() as stream:
-            head, stream = peeked(stream, HEAD)
-            if encoding_of(head) is not None or binary_reason(source.name, head) is not None:
-                return True
-            if heading is not None:
-                pieces = Pieces(stream, heading=heading)
-                next(iter(pieces), None)
-                heading = pieces.heading
+            head, _ = peeked(stream, HEAD)
+        binary = binary_reason(source.name, head) is not None
+        if binary or encoding_of(head) is not None or reader.owner(source.name, head) is not None:
+            return True
+        return _has_heading(source)
     except Unreadable:
         return True
-    return heading is not None or reader.owner(source.name, head) is not None
+
+
+def _has_heading(source: Source) -> bool:
+    """Return whether headings count in a source: whether one stands in its first piece."""
+    heading = _heading(source.name)
+    if heading is None:
+        return False
+    with source.open(stop=scan.PIECE) as stream:
+        pieces = Pieces(stream, 0, scan.PIECE, heading)
+        next(iter(pieces), None)
+        return pieces.heading is not None
 
 
 def _heading(name: str) -> Hosts | None:
