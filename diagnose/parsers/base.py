@@ -167,6 +167,10 @@ class BlockText(Protocol):
         """The bytes, cut at line ends."""
 
     @property
+    def is_first(self) -> bool:
+        """Whether the source begins with them."""
+
+    @property
     def places(self) -> Sequence[int]:
         """Where in ``data`` the parser's literals end, the first place of each that is there."""
 

@@ -91,10 +91,12 @@ def _in_workers(
             futures = {pool.submit(_read_batch, batch): batch for batch in group}
             try:
                 for future in as_completed(futures):
+                    # Whoever takes what was read keeps what is needed of it.
+                    batch = futures.pop(future)
                     try:
-                        yield futures[future], future.result()
+                        yield batch, future.result()
                     except BrokenProcessPool:
-                        yield futures[future], None
+                        yield batch, None
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 for worker in set(active_children()) - strangers:

@@ -1,4 +1,4 @@
-"""Parts of sources become one reading; chunks of one source follow each other."""
+"""Parts of sources become one reading."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ def merged(parts: Iterable[Part]) -> tuple[Reading, list[Entry]]:
     """Return what parts say together, and the archive members that folder parsers want.
 
     Args:
-        parts: In the order of sources, and of the chunks of one source.
+        parts: In the order of sources.
     """
     reading = Reading()
     entries: list[Entry] = []
@@ -33,7 +33,7 @@ def merged(parts: Iterable[Part]) -> tuple[Reading, list[Entry]]:
             _append(*found[name], part)
         else:
             found[name] = (part, Collector(name))
-            found[name][1].absorb(part.events, part.points, part.notes, 0)
+            found[name][1].absorb(part.records, part.notes)
     for part, into in found.values():
         reading.sources.append(part.summary)
         reading.events.extend(into.events())
@@ -49,9 +49,9 @@ def _break_off(summary: SourceSummary) -> None:
 
 
 def _append(first: Part, into: Collector, part: Part) -> None:
-    """Add a later chunk of a source."""
+    """Add what an archive holds under a name that it had before."""
     whole = first.summary
-    into.absorb(part.events, part.points, part.notes, whole.lines)
+    into.absorb(part.records, part.notes, whole.lines)
     whole.bytes += part.summary.bytes
     whole.lines += part.summary.lines
     for rank, time in part.summary.speakers.items():

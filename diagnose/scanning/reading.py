@@ -6,6 +6,7 @@ from diagnose.ingest.source import Entry, Source
 from diagnose.model.reading import Extent, Reading, SourceSummary
 from diagnose.parsers.reader import Reader
 from diagnose.scanning.engine import Engine
+from diagnose.scanning.joined import Joined
 from diagnose.scanning.local import ALL_CORES
 from diagnose.scanning.merge import merged
 from diagnose.scanning.units import Part, Unit, Wants, units_of
@@ -41,13 +42,20 @@ def read_all(
     Raises:
         KeyboardInterrupt: Nothing was read before it, or what was is not wanted.
     """
-    units = [unit for source in sources for unit in units_of(source)]
+    of_sources = [list(units_of(source, reader)) for source in sources]
+    units = [unit for of_source in of_sources for unit in of_source]
     total, done = sum(unit.bytes for unit in units), 0
-    parts: list[list[Part] | None] = [None] * len(units)
+
+    def again(unit: Unit) -> list[Part]:
+        return next(read for _, read in engine.read([unit], reader, wants))
+
+    whole = [Joined(of_source, again) for of_source in of_sources]
+    places = [(one, number) for one in whole for number in range(len(one.units))]
     interrupted = False
     try:
         for number, read in engine.read(units, reader, wants):
-            parts[number] = read
+            of_source, at = places[number]
+            of_source.add(at, read)
             done += units[number].bytes
             if progress:
                 progress(done, total)
@@ -55,21 +63,16 @@ def read_all(
         if not keep_partial or not done:
             raise
         interrupted = True
-    reading, entries = merged(_without_gaps(units, parts))
+    reading, entries = merged(_parts(whole))
     if interrupted:
         reading.partial = Extent(read=done, found=total)
     return reading, entries
 
 
-def _without_gaps(units: Sequence[Unit], parts: Sequence[list[Part] | None]) -> Iterator[Part]:
+def _parts(whole: Sequence[Joined]) -> Iterator[Part]:
     """Yield the parts of each source up to the first unit of it that was not read."""
-    broken_off = None
-    for unit, read in zip(units, parts, strict=True):
-        name = unit.source.name
-        if name == broken_off:
-            continue
-        if read is None:
-            broken_off = name
+    for of_source in whole:
+        yield from of_source.parts()
+        if not of_source.complete:
+            name = of_source.units[0].source.name
             yield Part(SourceSummary(name=name), skipped=INTERRUPTED)
-        else:
-            yield from read

@@ -49,7 +49,6 @@ def rejoined(data: bytes, start: int = 0, stop: int | None = None) -> tuple[byte
 @pytest.fixture
 def small_pieces(monkeypatch):
     monkeypatch.setattr(scan, "PIECE", 16)
-    monkeypatch.setattr(scan, "LINE_LIMIT", 64)
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -85,7 +84,7 @@ class TestPieces:
         data = b"x" * 300 + b"\nnext line\n"
         pieces = list(Pieces(io.BytesIO(data)))
         assert [piece.cut for piece in pieces] == [True, *[False] * (len(pieces) - 1)]
-        assert pieces[0].data == b"x" * 64
+        assert pieces[0].data == b"x" * 32
         assert pieces[-1].data.endswith(b"next line\n")
         assert pieces[-1].line_number(pieces[-1].data.find(b"next")) == 2
 

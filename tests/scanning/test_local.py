@@ -1,5 +1,6 @@
 """Sources through the engine of this machine: chunks, worker processes, what cannot be read."""
 
+from diagnose.ingest import scan
 from diagnose.ingest.source import Source
 from diagnose.model.event import Nature
 from diagnose.parsers.base import LineParser, Pattern
@@ -37,6 +38,7 @@ def read(sources, **options):
 def test_worker_processes_and_chunks_give_what_one_process_gives(tmp_path, monkeypatch):
     sources = sources_in(tmp_path)
     alone = read(sources, engine=Local(1))
+    monkeypatch.setattr(scan, "PIECE", 500)
     monkeypatch.setattr(units, "CHUNK", 1000)
     monkeypatch.setattr(local, "WORTH_WORKERS", 0)
     shared = read(sources, engine=Local(2))
@@ -45,14 +47,6 @@ def test_worker_processes_and_chunks_give_what_one_process_gives(tmp_path, monke
         ("a.log", 500),
         ("b.log", 10),
     ]
-
-
-def test_the_state_of_machines_is_read_in_one_go(tmp_path, monkeypatch):
-    text = "CA 'mlx5_0'\n" + "BEGIN block\n  a\n" * 200
-    (tmp_path / "c.log").write_text(text)
-    monkeypatch.setattr(units, "CHUNK", 1000)
-    source = Source("c.log", str(tmp_path / "c.log"), len(text))
-    assert len(list(units.units_of(source))) == 1
 
 
 def test_progress_ends_at_the_total(tmp_path):
