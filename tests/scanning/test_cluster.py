@@ -255,7 +255,7 @@ def test_what_is_held_in_memory_needs_no_cluster():
     data = b"ALARM 1 /\n"
     units = [Unit(Source("paste", None, len(data), data=data))]
     [(number, [part])] = Dask("127.0.0.1:1").read(units, READER, nothing)
-    assert (number, len(part.events)) == (0, 1)
+    assert (number, len(part.records)) == (0, 1)
 
 
 def test_each_thread_of_a_worker_makes_a_reader_of_its_own_once():
