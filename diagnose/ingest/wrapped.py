@@ -104,22 +104,19 @@ def _broken(lines: list[str], width: int) -> list[int]:
     """Return the full lines that go on in the next one; none where they are too few for proof."""
     lengths = list(map(len, lines))
     full = [at for at, length in enumerate(lengths[:-1]) if length >= width - 1]
-    whole = lengths.count(width)
-    found: list[int] = []
-    prefix = "\n"
-    for place, at in enumerate(full):
-        if 2 * (len(found) + len(full) - place) < whole:
-            return []
-        line, rest = lines[at], lines[at + 1]
-        # In a log of one process the same stands before each line.
-        if rest.startswith(prefix) or not rest.strip() or rest.startswith(("  ", "\t")):
-            continue
-        head = _prefix(rest, "")
-        if head:
-            prefix = rest[:head]
-        elif not _is_table(line):
-            found.append(at)
-    return found
+    first = lines[full[0] + 1] if full else ""
+    if common := first[: _prefix(first, "")]:
+        # In a log of one process the same stands before each line, and looking once is enough.
+        full = [at for at in full if not lines[at + 1].startswith(common)]
+    if 2 * len(full) < lengths.count(width):
+        return []
+    return [at for at in full if _goes_on(lines[at], lines[at + 1])]
+
+
+def _goes_on(line: str, rest: str) -> bool:
+    if _is_table(line) or not rest.strip() or rest.startswith(("  ", "\t")):
+        return False
+    return not _prefix(rest, "")
 
 
 def _chains(lines: list[str], broken: list[int]) -> Iterator[Chain]:

@@ -45,6 +45,9 @@ HEAD = 64 << 10
 STRANGE = 3
 """Lines of something else that may stand between two rows."""
 
+FIRST = 10
+"""Lines of which one at least is of a listing where the file is one; a log is told by them."""
+
 OTHERS = 0.1
 """Share of other lines from which on a file is no listing."""
 
@@ -287,7 +290,10 @@ def accepts(name: str, head: bytes) -> bool:
     """Return whether a file is a long listing and nothing else."""
     if len(head) < HEAD:
         return False
-    texts = [text for text in head.decode("utf-8", "replace").split("\n")[:400] if text.strip()]
+    lines = head.decode("utf-8", "replace").split("\n", 400)[:400]
+    if not any(map(row_of, lines[:FIRST])):
+        return False
+    texts = [text for text in lines if text.strip()]
     kinds = set()
     strange = 0
     for text in texts:
