@@ -6,7 +6,6 @@ Each line names a module, how it is asked, and what it starts from.
 from importlib import import_module
 
 from diagnose.facts.derivations import Analysis
-from diagnose.facts.sizes import FEWEST_POINTS, RATES
 
 COMPLETING = (
     Analysis("nccl_calls", lambda of, given: of.count_repeats(given.named("nccl.ras_report")),
@@ -69,12 +68,19 @@ OF_RECORDS = (
 """What needs no more than the records."""
 
 OF_THE_JOB = (
+    Analysis("belonging",
+             lambda of, given: of.relate_to_job(given.reading, given.job, given.clocks),
+             events=("kernel.", "fabric.", "host.", "k8s.", "slurm.node_state",
+                     "slurm.node_failure")),
+    Analysis("host_ends",
+             lambda of, given: of.relate_host_ends(
+                 given.reading, given.job, given.clocks, given.by_file),
+             events=("host.boot", "host.shutdown", "host.sensor")),
     Analysis("scaling",
              lambda of, given: given.attempts.placed(
                  of.derive(given.reading, given.job, given.runs, given.by_file)),
-             events=("job.argument", "scaling.point"),
-             series={"compute_time": 1, "mfu": FEWEST_POINTS,
-                     **dict.fromkeys(RATES, FEWEST_POINTS)}),
+             events=("job.argument", "scaling.point"), runs=True,
+             series={"compute_time": 1, "tflops": 3, "mfu": 3}),
     Analysis("stragglers",
              lambda of, given: given.attempts.placed(
                  of.derive(given.reading, given.job, given.attempts, given.by_file)),
@@ -94,6 +100,16 @@ OF_THE_JOB = (
 """What needs to know who is who and where logs end, each with what those before it found."""
 
 AFTER_PROGRESS = (
+    Analysis("cancels",
+             lambda of, given: of.relate_cancels(
+                 given.named("slurm.cancelled"), given.progress, given.clocks),
+             events=("slurm.cancelled",)),
+    Analysis("victims",
+             lambda of, given: of.mark_victims(given.events, given.progress, given.clocks),
+             events=("python.", "dataloader.")),
+    Analysis("aftermath", lambda of, given: of.mark_aftermath(given.events, given.clocks),
+             events=("torchrun.child_failed", "torchrun.process_failed", "launcher.exit",
+                     "torch.oom", "cuda.oom_other")),
     Analysis("waiting",
              lambda of, given: of.mark_open_work(
                  given.events, given.progress, given.job.report.world_size),

@@ -5,17 +5,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from diagnose.facts.aftermath import mark_aftermath
 from diagnose.facts.analyses import AFTER_PROGRESS, COMPLETING, OF_RECORDS, OF_THE_JOB
 from diagnose.facts.attempts import Attempts, find_attempts
-from diagnose.facts.belonging import relate_to_job
-from diagnose.facts.cancels import relate_cancels
 from diagnose.facts.clock import Clocks
 from diagnose.facts.communicators import name_communicators
 from diagnose.facts.consecutive import name_writers
 from diagnose.facts.derivations import Given, at_once, in_turn
 from diagnose.facts.gpus import place_errors
-from diagnose.facts.host_ends import relate_host_ends
 from diagnose.facts.identity import use_host_names
 from diagnose.facts.job import JobModel, build_job
 from diagnose.facts.moments import align_attempts, barriers, file_clocks, log_ends
@@ -23,7 +19,6 @@ from diagnose.facts.pods import name_nodes
 from diagnose.facts.progress import Progress
 from diagnose.facts.records import Records
 from diagnose.facts.sizes import set_apart
-from diagnose.facts.victims import mark_victims
 from diagnose.model.baseline import Baseline
 from diagnose.model.event import Clock, Event, Fact, Points, Value
 from diagnose.model.reading import Reading
@@ -227,13 +222,8 @@ def build(reading: Reading, topology: Topology | None = None) -> Case:
     in_turn(COMPLETING, given)
     at_once(OF_RECORDS, given)
     job.ends = log_ends(reading, clocks, by_file, job.host_of)
-    relate_to_job(reading, job, clocks)
-    relate_host_ends(reading, job, clocks, by_file)
     in_turn(OF_THE_JOB, given)
     progress = Progress(reading, attempts, clocks, by_file)
-    relate_cancels(reading.events, progress, clocks)
-    mark_victims(reading.events, progress, clocks)
-    mark_aftermath(reading.events, clocks)
     job.report.last_progress = _last_progress(progress, clocks)
     in_turn(AFTER_PROGRESS, replace(given, progress=progress))
     job.report.checkpoint = _checkpoint(records.named.get("ckpt.resume_point", ()))

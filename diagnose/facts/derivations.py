@@ -4,7 +4,8 @@ To import all of them takes longer than to read a snippet, so each is imported o
 something that it starts from. What it looks at besides is its own affair.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -69,22 +70,24 @@ class Analysis:
         work: Calls it.
         events: Beginnings of names of events.
         series: Metrics, each with the fewest points that one writer must have of it.
+        runs: It starts from runs of the job at several sizes as well.
     """
 
     module: str
     work: Work
     events: tuple[str, ...] = ()
     series: Mapping[str, int] = field(default_factory=dict)
+    runs: bool = False
 
-    def has_input(self, names: Iterable[str], longest: Mapping[str, int]) -> bool:
-        """Return whether there is anything to start from.
-
-        Args:
-            names: Of all events.
-            longest: Points of the longest series of each metric.
-        """
-        return any(name.startswith(self.events) for name in names) or any(
-            longest.get(metric, 0) >= fewest for metric, fewest in self.series.items()
+    def has_input(self, given: Given) -> bool:
+        """Return whether there is anything to start from."""
+        return (
+            any(name.startswith(self.events) for name in given.records.named)
+            or any(
+                len(points.values) >= self.series.get(points.metric, math.inf)
+                for points in (given.reading.points if self.series else ())
+            )
+            or (self.runs and bool(given.runs))
         )
 
     def load(self) -> Any:
@@ -96,7 +99,8 @@ def at_once(analyses: Sequence[Analysis], given: Given) -> None:
     """Add what analyses find, none of which sees what another one found."""
     found = [
         event
-        for analysis in _with_input(analyses, given)
+        for analysis in analyses
+        if analysis.has_input(given)
         for event in analysis.work(analysis.load(), given) or ()
     ]
     given.records.add(given.attempts.placed(found))
@@ -104,14 +108,6 @@ def at_once(analyses: Sequence[Analysis], given: Given) -> None:
 
 def in_turn(analyses: Sequence[Analysis], given: Given) -> None:
     """Add what analyses find, one after another."""
-    for analysis in _with_input(analyses, given):
-        given.records.add(analysis.work(analysis.load(), given) or ())
-
-
-def _with_input(analyses: Sequence[Analysis], given: Given) -> Iterator[Analysis]:
-    longest: dict[str, int] = {}
-    for points in given.reading.points:
-        longest[points.metric] = max(len(points.values), longest.get(points.metric, 0))
     for analysis in analyses:
-        if analysis.has_input(given.records.named, longest):
-            yield analysis
+        if analysis.has_input(given):
+            given.records.add(analysis.work(analysis.load(), given) or ())

@@ -22,10 +22,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from diagnose.facts.clock import Clocks, Instant
-from diagnose.facts.identity import is_writer
+from diagnose.facts.identity import is_print_out, is_writer
 from diagnose.facts.job import JobModel
 from diagnose.facts.progress import Progress
-from diagnose.facts.stacks import is_print_out
 from diagnose.model.event import Event, Nature, Value
 from diagnose.model.reading import Reading, SourceSummary
 
