@@ -268,6 +268,7 @@ class _Years:
         dated += [time for points in reading.points for time in points.times[:1]]
         dated = [time for time in dated if _YEARLESS[1] <= time < LATEST_STAMP]
         self._middle = median_low(dated) if dated else None
+        self._shifts: dict[int, list[float]] = {}
         self._new_year = _new_year(time for time, clock in stamps if clock is Clock.YEARLESS)
 
     @property
@@ -283,8 +284,12 @@ class _Years:
         if self._middle is None:
             return _in_year(time, _YEARLESS_BASE - 1) if time > self._new_year else time
         middle = self._middle
-        year = datetime.fromtimestamp(middle, UTC).year
-        candidates = [_in_year(time, one) for one in (year - 1, year, year + 1)]
+        day = int(time // DAY)
+        if day not in self._shifts:
+            year = datetime.fromtimestamp(middle, UTC).year
+            start = day * DAY
+            self._shifts[day] = [_in_year(start, one) - start for one in (year - 1, year, year + 1)]
+        candidates = [time + shift for shift in self._shifts[day]]
         return min(candidates, key=lambda one: abs(one - middle))
 
 
