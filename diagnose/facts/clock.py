@@ -40,6 +40,9 @@ LATEST_STAMP = 4e9
 UNKNOWN_ZONE = 14 * 3600.0
 """Error between a stamp with a zone and one without: the farthest zone from UTC."""
 
+COMPARED = 64
+"""Clocks of which moments are compared where many hosts saw the same."""
+
 DAY = 86_400.0
 
 _YEARLESS_BASE = 1972
@@ -196,6 +199,25 @@ def clock_of(time: float, clock: Clock) -> Clock:
     if begin <= time < end and clock in (Clock.UTC, Clock.LOCAL, Clock.DAYTIME):
         return Clock.DAYTIME if time < begin + DAY else Clock.YEARLESS
     return clock
+
+
+def first_of_each(instants: Iterable[Instant | None], *, last: bool = False) -> list[Instant]:
+    """Return the earliest of some moments by each clock, or the latest; of many clocks some.
+
+    Thousands of ranks begin or stop at once; what has to be compared with all of them would else
+    be compared with each.
+
+    Args:
+        instants: None are left out.
+        last: Whether the latest are asked for.
+    """
+    found: dict[Domain, Instant] = {}
+    known = (one for one in instants if one is not None)
+    for instant in sorted(known, key=lambda one: one.seconds, reverse=last):
+        found.setdefault(instant.domain, instant)
+        if len(found) == COMPARED:
+            break
+    return list(found.values())
 
 
 def estimate_offsets(barriers: Iterable[Barrier]) -> dict[Domain, Offset]:

@@ -97,14 +97,16 @@ def silent_ranks(reading: Reading, job: JobModel, clocks: Clocks) -> Iterator[Ev
     onsets = stamped or _last_stamps(waits, reading, job)
     found: list[tuple[int, SourceSummary, Gap]] = []
     for rank, source in sorted(_own_logs(reading).items()):
-        if rank in timed_out:
+        if rank in timed_out or (rank in failed and job.ends.get(rank)):
             continue
         gap = _gap(job.ends.get(rank, []), onsets, clocks)
         if stamped and gap.past is not None:
             gap = Gap()
-        if job.ends.get(rank) and (gap.seconds is None or rank in failed):
+        if job.ends.get(rank) and gap.seconds is None:
             continue
         found.append((rank, source, gap))
+        if len(found) > MOST_SILENT and len({job.host_of(one) for one, *_ in found}) > 1:
+            return
     silent = {rank for rank, *_ in found}
     host = _whole_host(silent, job)
     if len(silent) > MOST_SILENT and host is None:

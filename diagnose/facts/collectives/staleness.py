@@ -9,16 +9,13 @@ wait. The dumps of one stop belong together: if most that can be compared are st
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diagnose.facts.clock import Clocks, Domain, Instant
+from diagnose.facts.clock import Clocks, Instant, first_of_each
 from diagnose.model.event import Clock, Event, Nature
 
 NAME = "collective.stale_dump"
 
 OLDER = 1800.0
 """Seconds from the newest call of a dump to the wait; a hang lasts no longer than its timeout."""
-
-COMPARED = 64
-"""Waits that each dump is held against, the earliest ones: thousands of ranks may wait."""
 
 
 def stale_dumps(events: Sequence[Event], clocks: Clocks | None) -> Iterator[Event]:
@@ -86,11 +83,7 @@ def _agrees(groups: Sequence[Event], counted: Mapping[str | None, Event]) -> boo
 def _onsets(events: Sequence[Event], clocks: Clocks | None) -> list[Instant]:
     """Return the earliest waits of the attempt, one a clock."""
     waits = (event for event in events if event.name == "c10d.watchdog_timeout")
-    found = (clocks.of(event, onset=True) for event in waits) if clocks else ()
-    first: dict[Domain, Instant] = {}
-    for onset in sorted(filter(None, found), key=lambda one: one.seconds):
-        first.setdefault(onset.domain, onset)
-    return list(first.values())[:COMPARED]
+    return first_of_each(clocks.of(event, onset=True) for event in waits) if clocks else []
 
 
 def _age(dump: Event, onsets: Sequence[Instant], clocks: Clocks | None) -> float | None:
