@@ -101,6 +101,7 @@ class Clocks:
     def __init__(self, reading: Reading) -> None:
         self._year = _Years(reading)
         self._offsets: dict[Domain, Offset] = {}
+        self._domains: dict[tuple[str, str], Domain] = {}
         self._one_zone = _one_zone(reading, self._year)
 
     def repair(self, barriers: Iterable[Barrier]) -> None:
@@ -118,9 +119,13 @@ class Clocks:
         if time is None or math.isnan(time) or clock is Clock.NONE:
             return None
         clock = clock_of(time, clock)
-        time = self.completed(time, clock)
-        place = Domain(host or f"file {file}", _family(clock))
-        return Instant(time, place, file, time.is_integer())
+        if clock is Clock.YEARLESS:
+            time = self._year.complete(time)
+        place = host or f"file {file}", _family(clock)
+        domain = self._domains.get(place)
+        if domain is None:
+            domain = self._domains[place] = Domain(*place)
+        return Instant(time, domain, file, time.is_integer())
 
     def completed(self, time: float, clock: Clock) -> float:
         """Return a stamp with its year; other clocks' stamps stay what they are."""
@@ -194,9 +199,9 @@ def clock_of(time: float, clock: Clock) -> Clock:
         clock: Of the file, of which the stamp may be an exception.
     """
     begin, end = _YEARLESS
-    if clock in (Clock.YEARLESS, Clock.DAYTIME) and time >= end:
-        return Clock.LOCAL
-    if begin <= time < end and clock in (Clock.UTC, Clock.LOCAL, Clock.DAYTIME):
+    if time >= end:
+        return Clock.LOCAL if clock in (Clock.YEARLESS, Clock.DAYTIME) else clock
+    if begin <= time and clock in (Clock.UTC, Clock.LOCAL, Clock.DAYTIME):
         return Clock.DAYTIME if time < begin + DAY else Clock.YEARLESS
     return clock
 
@@ -255,7 +260,7 @@ def _one_file_error(a: Instant, b: Instant) -> float:
 
 
 def _family(clock: Clock) -> str:
-    return "local" if clock is Clock.YEARLESS else clock.value
+    return "local" if clock is Clock.YEARLESS else str(clock)
 
 
 def _within_half_a_day(seconds: float) -> float:
