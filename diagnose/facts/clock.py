@@ -7,7 +7,6 @@ error of that estimate.
 """
 
 import math
-from calendar import isleap
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -335,7 +334,7 @@ def _new_year(times: Iterable[float]) -> float:
 
 
 def _in_year(time: float, year: int) -> float:
-    moment = datetime.fromtimestamp(time, UTC)
-    if moment.month == 2 and moment.day == 29 and not isleap(year):
+    try:
+        return datetime.fromtimestamp(time, UTC).replace(year=year).timestamp()
+    except ValueError:  # 29 February, which that year does not have
         return math.inf
-    return moment.replace(year=year).timestamp()

@@ -8,7 +8,6 @@ without saying who they are, that is the last steps.
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -52,19 +51,8 @@ WELL_PAST = 2
 """Later steps of the peers: the one in flight, and one that needs every rank."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Moment:
-    """When an event was seen.
-
-    Args:
-        event: The event.
-        seen: Its stamp.
-        bound: Of one without a stamp, that of the next record of its writer in its file.
-    """
-
-    event: Event
-    seen: Instant | None
-    bound: Instant | None
+Moment = tuple[Event, Instant | None, Instant | None]
+"""An event, its stamp, and of one without a stamp that of the next record of its writer."""
 
 
 class Progress:
@@ -227,9 +215,9 @@ class Progress:
                 found.setdefault((event.file, event.rank, event.host), []).append(event)
         return found
 
-    def _moment(self, event: Event) -> _Moment:
+    def _moment(self, event: Event) -> Moment:
         seen = self._clocks.of(event)
-        return _Moment(event, seen, self._no_later(event) if seen is None else None)
+        return event, seen, self._no_later(event) if seen is None else None
 
     def _no_later(self, event: Event) -> Instant | None:
         """Return the stamp of the next record of its writer in that file."""
@@ -237,8 +225,8 @@ class Progress:
         place = bisect_right(own, event.line, key=lambda one: one.line)
         return self._clocks.of(own[place]) if place < len(own) else None
 
-    def _follows(self, mark: Mark, moment: _Moment) -> bool | None:
-        event, seen = moment.event, moment.seen
+    def _follows(self, mark: Mark, moment: Moment) -> bool | None:
+        event, seen, bound = moment
         if seen is not None and mark.instant is not None:
             apart = self._clocks.difference(seen, mark.instant)
             if apart is not None:
@@ -246,7 +234,7 @@ class Progress:
                 if abs(seconds) > error or mark.file != event.file:
                     return seconds > error
         elif seen is None and mark.instant is not None and mark.file != event.file:
-            apart = self._clocks.difference(moment.bound, mark.instant)
+            apart = self._clocks.difference(bound, mark.instant)
             if apart is not None and apart[0] > apart[1]:
                 return True
         if mark.file == event.file:
