@@ -11,12 +11,12 @@ the JSON report::
             print(finding.title, finding.culprit.hosts)
 
 What can go wrong is a ``DiagnoseError``: a ``UsageError``, ``RuleErrors`` with all mistakes in
-rules and playbooks, or ``NoInputError``, whose ``report`` says what was tried.
+rules and playbooks, ``NoInputError``, whose ``report`` says what was tried, or ``ClusterError``.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from diagnose.errors import DiagnoseError, NoInputError, RuleErrors, UsageError
+from diagnose.errors import ClusterError, DiagnoseError, NoInputError, RuleErrors, UsageError
 from diagnose.version import VERSION
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "VERSION",
+    "ClusterError",
     "DiagnoseError",
     "NoInputError",
     "Report",

@@ -1,7 +1,10 @@
-"""The library: logs in, a report out. Prints nothing and never ends the process."""
+"""The library: logs in, a report out. Prints nothing and never ends the process.
+
+What only few runs need is imported where it is used: that of baselines and topologies.
+"""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from functools import cached_property
@@ -10,33 +13,30 @@ from os import PathLike
 from pathlib import Path
 
 from diagnose.assembly import assemble
-from diagnose.engine.load import RuleSet, collect_rules, rule_parsers
+from diagnose.engine.load import collect_rules, rule_parsers
 from diagnose.engine.match import match_rules
 from diagnose.engine.overlay import suppression
-from diagnose.engine.read_baseline import read_baseline
-from diagnose.engine.read_topology import read_topology
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, RuleErrors, UsageError
-from diagnose.facts.baseline.draft import draft
-from diagnose.facts.baseline.judge import hold_against
 from diagnose.facts.case import Case, build
 from diagnose.facts.clock import Clocks
-from diagnose.facts.topology.draft import draft as draft_topology
-from diagnose.facts.topology.judge import hold_against as hold_against_inventory
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
 from diagnose.ingest.stamp import parse_stamp
+from diagnose.ingest.storage import shown
 from diagnose.model.baseline import Baseline, BaselineTable
 from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
 from diagnose.model.topology import Topology
-from diagnose.parsers import parsers
-from diagnose.parsers.inputs import read_paths, read_texts
-from diagnose.parsers.pool import Progress
+from diagnose.parsers import shipped
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
-from diagnose.render import baseline_file, topology_file
+from diagnose.scanning.engine import Engine
+from diagnose.scanning.inputs import read_paths, read_texts
+from diagnose.scanning.local import Local
+from diagnose.scanning.reading import Progress
 from diagnose.version import VERSION
 
 Paths = Sequence[str | PathLike[str]]
@@ -76,7 +76,7 @@ class Knowledge:
     @cached_property
     def reader(self) -> Reader:
         """The shipped parsers and the text selections of the rules, ready to read sources."""
-        return Reader([*parsers(), *rule_parsers(self.rules)])
+        return Reader([*shipped(), *rule_parsers(self.rules)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,31 +135,43 @@ def run(
     rules: Paths = (),
     playbooks: Paths = (),
     jobs: int | None = None,
+    engine: str = "local",
+    scheduler: str | None = None,
+    warn: Callable[[str], None] | None = None,
     since: str | None = None,
     until: str | None = None,
     baseline: str | PathLike[str] | None = None,
     topology: str | PathLike[str] | None = None,
     lang: str = "en",
     progress: Progress | None = None,
+    keep_partial: bool = False,
 ) -> Report:
-    """Diagnose folders, files, archives and globs.
+    """Diagnose folders, files, archives, globs, and URLs of them.
 
     Args:
         paths: What to read, one path or several.
         rules: Folders with rules laid over the shipped ones.
         playbooks: Folders with playbooks laid over the shipped ones.
         jobs: Worker processes; None takes the cores this process may use.
+        engine: Who reads: ``local``, this machine, or ``dask``, the workers of a Dask cluster.
+        scheduler: Address of the Dask scheduler, or the file it wrote. None takes the one that Dask
+            is configured for, else starts workers on this machine.
+        warn: Told in a sentence that a worker of the cluster was lost and its files read again.
         since: Leave out records with an earlier stamp.
         until: Leave out records with a later stamp.
         baseline: File with what is expected of the run.
         topology: File with the inventory of hosts, adapters and switches.
         lang: Language of playbook texts, ``en`` or ``zh``.
         progress: Told the bytes read and the bytes in all, now and then.
+        keep_partial: On ``KeyboardInterrupt`` judge what was read until then; the report says so in
+            ``inputs.partial``.
 
     Raises:
+        ClusterError: The cluster cannot be reached, or cannot read these files.
+        KeyboardInterrupt: Nothing was read before it, or what was is not wanted.
         NoInputError: Nothing could be read; ``report`` holds the report that says why.
         RuleErrors: A rule, overlay, playbook, baseline or topology is wrong.
-        UsageError: ``since`` or ``until`` is not a time.
+        UsageError: ``since`` or ``until`` is not a time, or there is no such engine.
     """
     if isinstance(paths, str | PathLike):
         paths = [paths]
@@ -167,9 +179,30 @@ def run(
     expected = _expected(baseline, topology)
     knowledge = load_knowledge(rules, playbooks)
     reading, nothing = read_paths(
-        [str(path) for path in paths], knowledge.reader, jobs=jobs, progress=progress
+        [str(path) for path in paths],
+        knowledge.reader,
+        engine=_engine(engine, jobs, scheduler, warn),
+        progress=progress,
+        keep_partial=keep_partial,
     )
     return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
+
+
+def _engine(
+    name: str, jobs: int | None, scheduler: str | None, warn: Callable[[str], None] | None
+) -> Engine:
+    if name == "local":
+        return Local(jobs)
+    if name != "dask":
+        raise UsageError(f"there is no engine {name!r}; there are local and dask")
+    try:
+        from diagnose.scanning.cluster.engine import Dask
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"the engine dask needs a package that is missing ({error}): "
+            "pip install 'diagnose-ai[cluster]'"
+        ) from error
+    return Dask(scheduler, jobs, warn)
 
 
 def run_text(
@@ -217,10 +250,16 @@ def run_text(
 def _expected(
     baseline: str | PathLike[str] | None, topology: str | PathLike[str] | None
 ) -> Expected:
-    return Expected(
-        baseline=None if baseline is None else read_baseline(Path(baseline)),
-        topology=None if topology is None else read_topology(Path(topology)),
-    )
+    inventory = expectations = None
+    if baseline is not None:
+        from diagnose.engine.read_baseline import read_baseline
+
+        expectations = read_baseline(Path(baseline))
+    if topology is not None:
+        from diagnose.engine.read_topology import read_topology
+
+        inventory = read_topology(Path(topology))
+    return Expected(baseline=expectations, topology=inventory)
 
 
 def new_baseline(
@@ -244,9 +283,12 @@ def new_baseline(
         NoInputError: Nothing could be read.
         UsageError: The run is not healthy, or has nothing that can be compared.
     """
+    from diagnose.facts.baseline.draft import draft
+    from diagnose.render import baseline_file
+
     knowledge = load_knowledge()
     reading, nothing_read = read_paths(
-        [str(path) for path in paths], knowledge.reader, jobs=jobs, progress=progress
+        [str(path) for path in paths], knowledge.reader, engine=Local(jobs), progress=progress
     )
     case = build(reading)
     made = draft(case, file)
@@ -259,7 +301,7 @@ def new_baseline(
             "these logs hold nothing to compare other runs with: no step times, rates or memory "
             "of training and no table of nccl-tests"
         )
-    source = ", ".join(str(path) for path in paths)
+    source = ", ".join(shown(str(path)) for path in paths)
     return baseline_file.render(made, source=source, version=VERSION)
 
 
@@ -291,20 +333,23 @@ def new_topology(
         NoInputError: Nothing could be read.
         UsageError: The logs name no hosts.
     """
+    from diagnose.facts.topology.draft import draft
+    from diagnose.render import topology_file
+
     knowledge = load_knowledge()
     reading, nothing_read = read_paths(
-        [str(path) for path in paths], knowledge.reader, jobs=jobs, progress=progress
+        [str(path) for path in paths], knowledge.reader, engine=Local(jobs), progress=progress
     )
     case = build(reading)
     if nothing_read:
         _concluded(reading, case, knowledge, "en", None, nothing_read=True)
-    made = draft_topology(case, file)
+    made = draft(case, file)
     if not made.hosts:
         raise UsageError(
             "these logs name no hosts; NCCL's lines (NCCL_DEBUG=INFO), ibstatus, iblinkinfo and "
             "nvidia-smi in files named after their hosts do"
         )
-    source = ", ".join(str(path) for path in paths)
+    source = ", ".join(shown(str(path)) for path in paths)
     return topology_file.render(made, source=source, version=VERSION)
 
 
@@ -346,9 +391,15 @@ def _report(
 ) -> Report:
     _apply(limits, reading)
     case = build(reading, expected.topology)
+    compared = None
     if expected.topology is not None:
+        from diagnose.facts.topology.judge import hold_against as hold_against_inventory
+
         hold_against_inventory(expected.topology, case)
-    compared = None if expected.baseline is None else hold_against(expected.baseline, case)
+    if expected.baseline is not None:
+        from diagnose.facts.baseline.judge import hold_against
+
+        compared = hold_against(expected.baseline, case)
     return _concluded(reading, case, knowledge, lang, compared, nothing_read=nothing_read)
 
 

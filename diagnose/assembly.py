@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diagnose.engine.availability import MATCHING_TEXT
-from diagnose.engine.load import RuleSet
 from diagnose.engine.match import EVIDENCE_SHOWN, RuleOutcome
 from diagnose.engine.node import Node
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case
@@ -18,7 +18,7 @@ from diagnose.facts.curves import curve_of, metric_of
 from diagnose.facts.goodput import goodput
 from diagnose.model.baseline import BaselineTable
 from diagnose.model.event import Event
-from diagnose.model.reading import Reading
+from diagnose.model.reading import Extent, Reading
 from diagnose.model.report import (
     STAGES,
     Alternative,
@@ -35,6 +35,7 @@ from diagnose.model.report import (
 )
 from diagnose.model.taxonomy import UNKNOWN_OWNER, Cause
 from diagnose.playbooks import Playbook, fill
+from diagnose.templates import size
 
 SCHEMA = "diagnose.report/1"
 
@@ -81,6 +82,10 @@ def assemble(
     ]
     stages = _stages(outcomes, findings, rules.causes)
     verdict = _verdict(findings, unknown, stages, rules.causes)
+    summary = _summary(verdict, findings, unknown)
+    if reading.partial is not None:
+        verdict = "no-evidence" if verdict == "healthy" else verdict
+        summary = _so_far(reading.partial, verdict, summary)
     return ReportData(
         schema=SCHEMA,
         tool={
@@ -89,7 +94,7 @@ def assemble(
             "rules": {"shipped": version, "packs": list(rules.packs)},
         },
         verdict=verdict,
-        summary=_summary(verdict, findings, unknown),
+        summary=summary,
         job=case.job.report,
         findings=findings,
         stages=stages,
@@ -101,6 +106,7 @@ def assemble(
             lines=sum(source.lines for source in reading.sources),
             skipped=reading.skipped,
             truncated=[*reading.truncated, *_cut_short(outcomes)],
+            partial=reading.partial,
         ),
         goodput=goodput(case),
         baseline=baseline,
@@ -281,6 +287,14 @@ def _summary(verdict: Verdict, findings: Sequence[Finding], unknown: Sequence[Un
     if verdict == "healthy":
         return "Nothing that needs action was found in these logs."
     return "Nothing was recognised in this input, so it neither shows a fault nor clears one."
+
+
+def _so_far(partial: Extent, verdict: Verdict, summary: str) -> str:
+    """Return the summary of a report on a part of the input."""
+    read = f"Partial, {size(partial.read)} of {size(partial.found)} read"
+    if verdict == "no-evidence":
+        return f"{read}: nothing was found in that part."
+    return f"{read}: {summary}"
 
 
 def _timeline(judged: Sequence[Judged], case: Case) -> list[Moment]:

@@ -5,6 +5,7 @@
     DiagnoseError                 exit 2, the base of all of them
     ├── UsageError                the command line or a setting is wrong
     ├── InstallationError         shipped files are missing
+    ├── ClusterError              the cluster that should read cannot
     ├── RuleErrors                mistakes in rules, playbooks, a baseline or a topology
     └── NoInputError              exit 3, nothing could be read
 
@@ -32,6 +33,10 @@ class UsageError(DiagnoseError):
 
 class InstallationError(DiagnoseError):
     """Files that ship with the program are missing."""
+
+
+class ClusterError(DiagnoseError):
+    """The cluster that should read the logs cannot be reached, or cannot read them."""
 
 
 class NoInputError(DiagnoseError):

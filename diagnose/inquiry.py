@@ -21,7 +21,8 @@ from diagnose.ingest.envelope import peel
 from diagnose.ingest.sniff import identity
 from diagnose.lint.vocabulary import vocabulary
 from diagnose.parsers import parsers
-from diagnose.parsers.inputs import read_paths
+from diagnose.scanning.inputs import read_paths
+from diagnose.scanning.local import Local
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,9 @@ def why_not(paths: Paths, name: str, *, rules: Paths = (), jobs: int | None = No
     """
     knowledge = load_knowledge(rules)
     rule = rule_named(knowledge, name)
-    reading, nothing = read_paths([str(path) for path in paths], knowledge.reader, jobs=jobs)
+    reading, nothing = read_paths(
+        [str(path) for path in paths], knowledge.reader, engine=Local(jobs)
+    )
     if nothing:
         reasons = "; ".join(f"{one['file']}: {one['reason']}" for one in reading.skipped[:3])
         raise NoInputError(f"nothing could be read. {reasons or 'The input is empty.'}")
@@ -106,7 +109,7 @@ def new_rule(file: Path, line: int, *, identifier: str | None = None) -> str:
         UsageError: The file cannot be read, or has no such line.
     """
     text = _line_of(file, line)
-    reading, _ = read_paths([str(file)], load_knowledge().reader, jobs=1)
+    reading, _ = read_paths([str(file)], load_knowledge().reader, engine=Local(1))
     events = [one for one in reading.events if one.line <= line <= one.end_line]
     bare = peel(text, file.name, line, identity(file.name)).text
     return draft(text, bare, events, source=file.name, identifier=identifier)

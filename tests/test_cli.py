@@ -14,6 +14,7 @@ from click.testing import CliRunner
 import diagnose
 from diagnose.cli import main
 from diagnose.errors import NoInputError, Problem, RuleErrors, UsageError
+from diagnose.model.reading import Extent
 from diagnose.model.report import LEVELS, Culprit, Finding, Inputs, Job, ReportData, Stage
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -242,6 +243,14 @@ def test_an_interrupt_is_status_130(api):
     assert (result.exit_code, result.stdout) == (130, "")
 
 
+def test_a_partial_report_is_printed_and_is_status_130(api):
+    api.answer = make_report("no-evidence")
+    api.answer.inputs.partial = Extent(read=1 << 20, found=4 << 20)
+    result = call("logs", "--exit-zero")
+    assert result.exit_code == 130
+    assert "1.0 MiB of 4.0 MiB were read" in result.stdout
+
+
 def test_a_reader_that_goes_away_is_no_error():
     reading, writing = os.pipe()
     os.close(reading)
@@ -375,6 +384,8 @@ def test_options_reach_the_library(api, home):
         ("SINCE", "2026-01-02", "since", "2026-01-02T00:00:00"),
         ("UNTIL", "2026-01-02", "until", "2026-01-02T00:00:00"),
         ("LANG", "zh", "lang", "zh"),
+        ("ENGINE", "dask", "engine", "dask"),
+        ("SCHEDULER", "tcp://10.0.0.1:8786", "scheduler", "tcp://10.0.0.1:8786"),
     ],
 )
 def test_options_from_the_environment(api, home, name, value, option, expected):
@@ -386,7 +397,7 @@ def test_options_from_the_environment(api, home, name, value, option, expected):
 
 def test_every_option_of_a_run_has_a_variable_and_a_key():
     options = [one for one in main.commands["run"].params if isinstance(one, click.Option)]
-    assert len(options) == 15
+    assert len(options) == 17
     for option in options:
         name = option.opts[0].removeprefix("--")
         assert option.envvar == "DIAGNOSE_" + name.upper().replace("-", "_")

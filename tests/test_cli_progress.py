@@ -104,3 +104,14 @@ def test_many_calls_draw_seldom(clock, screen, monkeypatch):
             bar(done, 1000)
         shown = len(drawn)
     assert shown <= 3
+
+
+def test_what_is_said_meanwhile_stands_above_the_bar(clock, screen):
+    stream = screen(True)
+    with Bar(wanted=True) as bar:
+        bar.say("first")
+        clock[0] += 2
+        bar(1024, 4096)
+        bar.say("lost [one] worker")
+    assert stream.getvalue().startswith("first\n")
+    assert "lost [one] worker" in stream.getvalue()

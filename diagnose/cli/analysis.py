@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from diagnose.cli.interrupt import INTERRUPTED, interruptible
 from diagnose.cli.options import RunOptions, run_options
 from diagnose.cli.output import deliver, exit_status, rendered
 from diagnose.cli.progress import Bar
@@ -21,7 +22,7 @@ from diagnose.model.report import ReportData
 @run_options
 @click.pass_context
 def run(context: click.Context, /, paths: tuple[str, ...], **values: Any) -> None:
-    """Analyse logs: folders, files, archives, globs; - is standard input."""
+    """Analyse logs: folders, files, archives, globs, s3:// and other URLs; - is standard input."""
     options = _checked(RunOptions(**values), context)
     if "-" in paths:
         if len(paths) > 1:
@@ -31,7 +32,7 @@ def run(context: click.Context, /, paths: tuple[str, ...], **values: Any) -> Non
     def analyse() -> ReportData:
         from diagnose import api
 
-        with Bar(wanted=not options.quiet) as bar:
+        with Bar(wanted=not options.quiet) as bar, interruptible():
             return api.run(
                 paths,
                 rules=options.rules,
@@ -39,9 +40,13 @@ def run(context: click.Context, /, paths: tuple[str, ...], **values: Any) -> Non
                 baseline=options.baseline,
                 topology=options.topology,
                 jobs=options.jobs,
+                engine=options.engine,
+                scheduler=options.scheduler,
+                warn=bar.say,
                 since=options.since,
                 until=options.until,
                 progress=bar,
+                keep_partial=True,
                 lang=options.lang,
             )
 
@@ -109,6 +114,8 @@ def _report(analyse: Callable[[], ReportData], options: RunOptions) -> int:
             deliver(rendered(error.report, options), options.output)
         return error.exit_code
     deliver(rendered(report, options), options.output)
+    if report.inputs.partial is not None:
+        return INTERRUPTED
     return 0 if options.exit_zero else exit_status(report, options.fail_on)
 
 
@@ -128,6 +135,10 @@ def _checked(options: RunOptions, context: click.Context) -> RunOptions:
         if len(typed) != 1:
             raise UsageError("--verbose and --quiet exclude each other")
         options = replace(options, verbose=typed == ["verbose"], quiet=typed == ["quiet"])
+    if options.engine != "dask" and (
+        context.get_parameter_source("scheduler") is ParameterSource.COMMANDLINE
+    ):
+        raise UsageError("--scheduler goes with --engine dask")
     if options.output is not None and not options.output.parent.is_dir():
         raise UsageError(f"the folder of --output {options.output} does not exist")
     if options.since is not None and options.until is not None:

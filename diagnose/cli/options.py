@@ -15,6 +15,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("text", "json", "markdown", "html", "sarif")
 COLORS = ("auto", "always", "never")
+ENGINES = ("local", "dask")
 
 
 def moment(value: str) -> str:
@@ -54,6 +55,8 @@ class RunOptions:
     since: str | None
     until: str | None
     jobs: int | None
+    engine: str
+    scheduler: str | None
     fail_on: Level
     exit_zero: bool
     verbose: bool
@@ -165,6 +168,18 @@ def run_options(command: Command) -> Command:
             type=processes,
             metavar="N",
             help="Processes to read with; one a core by default.",
+        ),
+        _option(
+            "engine",
+            type=click.Choice(ENGINES),
+            default="local",
+            show_default=True,
+            help="Who reads: this machine, or the workers of a Dask cluster.",
+        ),
+        _option(
+            "scheduler",
+            metavar="ADDRESS",
+            help="Dask scheduler, as tcp://10.0.0.1:8786 or as the file it wrote.",
         ),
         _option(
             "fail-on",

@@ -1,9 +1,11 @@
-"""How far a long run is, on standard error and only on a terminal."""
+"""How far a long run is, its rate and what time is left: on standard error, only on a terminal."""
 
 import sys
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING
+
+import click
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -51,15 +53,31 @@ class Bar:
         progress.update(task, completed=done, total=total)
         progress.refresh()
 
+    def say(self, message: str) -> None:
+        """Print a line on standard error, above the bar."""
+        if self._shown is None:
+            click.echo(message, err=True)
+        else:
+            self._shown[0].console.print(message, markup=False, highlight=False, soft_wrap=True)
+
 
 def _start(done: int, total: int) -> "tuple[Progress, TaskID]":
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
     progress = Progress(
         TextColumn("Reading"),
         BarColumn(),
         DownloadColumn(binary_units=True),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(compact=True),
         console=Console(stderr=True),
         auto_refresh=False,
         transient=True,

@@ -1,9 +1,11 @@
 """The ``text:`` and ``regex:`` of rules as parsers, so that the scan finds their lines.
 
-Each such condition is an event of its own, ``text:<rule id>:<n>``.
+Each such condition is an event of its own, ``text:<rule id>:<n>``. These parsers can be pickled, so
+that machines without the rules of a team can find the lines its rules ask for.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from diagnose.engine.schema import EventCondition, Rule
 from diagnose.ingest.pattern import proves
@@ -43,18 +45,47 @@ def weak_texts(rule: Rule) -> list[str]:
     return found
 
 
-def _parser(rule: Rule) -> LineParser:
-    texts = {condition.event: condition.text for condition in rule.texts if condition.text}
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Drops the events of lines that lack one of the texts their condition asks for.
 
-    def whole(event: Event, line: Line) -> Event | None:
-        wanted = texts.get(event.name, ())
+    Args:
+        texts: By the name of the event.
+    """
+
+    texts: Mapping[str, tuple[str, ...]]
+
+    def __call__(self, event: Event, line: Line) -> Event | None:
+        """Return the event, or None where a text is missing."""
+        wanted = self.texts.get(event.name, ())
         return event if all(text in line.text for text in wanted) else None
 
+
+@dataclass(frozen=True, slots=True)
+class OrNull:
+    """Reads as null what is not of its type.
+
+    Args:
+        convert: Reads what is.
+    """
+
+    convert: Callable[[str], Value]
+
+    def __call__(self, text: str) -> Value:
+        """Return the value of a captured text."""
+        try:
+            return self.convert(text)
+        except ValueError:
+            return None
+
+
+def _parser(rule: Rule) -> LineParser:
+    texts = {condition.event: condition.text for condition in rule.texts if condition.text}
     return LineParser(
         name=f"rule:{rule.id}",
         title=f"lines that the rule {rule.id} asks for",
         patterns=tuple(_pattern(rule, condition) for condition in rule.texts),
-        refine=whole if texts else None,
+        refine=Whole(texts) if texts else None,
     )
 
 
@@ -65,18 +96,6 @@ def _pattern(rule: Rule, condition: EventCondition) -> Pattern:
         nature=condition.own_nature,
         source=f"rule {rule.id}",
         sample="",
-        types={name: _typed(CONVERT[kind]) for name, kind in condition.capture},
+        types={name: OrNull(CONVERT[kind]) for name, kind in condition.capture},
         literals=condition.literals,
     )
-
-
-def _typed(convert: Callable[[str], Value]) -> Callable[[str], Value]:
-    """Return a converter that reads as null what is not of its type."""
-
-    def read(text: str) -> Value:
-        try:
-            return convert(text)
-        except ValueError:
-            return None
-
-    return read

@@ -93,6 +93,15 @@ def _seen_share(node: Node, case: Case) -> float:
     return max(LEAST_SEEN, math.sqrt(math.sqrt(min(shares, default=1.0))))
 
 
+def partial_limit(node: Node) -> float:
+    """Return how sure a finding can be where the reading was interrupted.
+
+    What was not read may hold what explains it; who is odd or silent among those that were read
+    need not be odd among all.
+    """
+    return math.nextafter(NAMED, 0) if compares_population(node.rule) else OPEN_LIMIT
+
+
 def agreeing(nodes: Sequence[Node]) -> float:
     """Return the confidence of several findings of one cause that point at the same culprit.
 

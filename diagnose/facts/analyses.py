@@ -75,7 +75,7 @@ OF_THE_JOB = (
     Analysis("host_ends",
              lambda of, given: of.relate_host_ends(
                  given.reading, given.job, given.clocks, given.by_file),
-             events=("host.boot", "host.shutdown", "host.sensor")),
+             events=("host.boot", "host.shutdown", "host.sensor"), whole=True),
     Analysis("scaling",
              lambda of, given: given.attempts.placed(
                  of.derive(given.reading, given.job, given.runs, given.by_file)),
@@ -92,7 +92,7 @@ OF_THE_JOB = (
              events=("c10d.heartbeat_timeout",)),
     Analysis("waiting",
              lambda of, given: of.silent_ranks(given.reading, given.job, given.clocks),
-             events=("c10d.watchdog_timeout", "c10d.dump_signal_sent")),
+             events=("c10d.watchdog_timeout", "c10d.dump_signal_sent"), whole=True),
     Analysis("collectives",
              lambda of, given: of.derive(given.events, given.job.report.world_size, given.clocks),
              events=("c10d.", "fr.")),

@@ -71,6 +71,7 @@ class Analysis:
         events: Beginnings of names of events.
         series: Metrics, each with the fewest points that one writer must have of it.
         runs: It starts from runs of the job at several sizes as well.
+        whole: It asks where logs end, which is where the reading did if that was cut short.
     """
 
     module: str
@@ -78,9 +79,12 @@ class Analysis:
     events: tuple[str, ...] = ()
     series: Mapping[str, int] = field(default_factory=dict)
     runs: bool = False
+    whole: bool = False
 
     def has_input(self, given: Given) -> bool:
         """Return whether there is anything to start from."""
+        if self.whole and given.reading.partial is not None:
+            return False
         return (
             any(name.startswith(self.events) for name in given.records.named)
             or any(

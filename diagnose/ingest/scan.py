@@ -6,23 +6,32 @@ costs Python time, a byte does not.
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, BinaryIO
 
 from diagnose.errors import Unreadable
+from diagnose.ingest.beginnings import Beginnings
 from diagnose.ingest.headings import Hosts, Sections, divide
 from diagnose.ingest.unwrap import unwrap
 
 PIECE = 1 << 20
-"""Bytes read at a time, and in which a once-per-piece literal is reported once."""
+"""Bytes read at a time, and in which a once-per-piece literal is reported once.
+
+Of a line with no end in so many bytes the rest is dropped and counted."""
+
+NEAR = 16 << 10
+"""Bytes of the next chunk read at a time to find where a line ends; few need more of it."""
 
 SPAN = 32 << 10
 """Bytes between the places of a piece at which the number of line ends is kept."""
 
-LINE_LIMIT = 1 << 20
-"""Bytes of one line that are looked at; the rest of it is dropped and counted."""
+LITTLE = 64 << 10
+"""Bytes in all up to which literals are looked for one by one; compiling them takes longer."""
+
+FEW = 100
+"""Literals up to which it is faster to look for each of them than for how they begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +48,30 @@ class Literal:
     once: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Matcher:
-    """All literals, compiled on first use and once a process.
+    """All literals; compiled when it pays, and once a process.
 
     Args:
         literals: Their positions are the numbers that ``places`` returns.
     """
 
     literals: tuple[Literal, ...]
+    _left: int = LITTLE
+
+    def compile(self) -> None:
+        """Compile the literals now, for much text to come."""
+        self._left = 0
+        self.places(b"")
+
+    def _candidates(self, data: bytes) -> Sequence[int]:
+        """Return the numbers of literals that may be in a text."""
+        few = len(self.literals) <= FEW
+        return range(len(self.literals)) if few else self._beginnings.candidates(data)
+
+    @cached_property
+    def _beginnings(self) -> Beginnings:
+        return Beginnings([literal.text for literal in self.literals])
 
     @cached_property
     def _database(self) -> Any:
@@ -72,6 +96,10 @@ class Matcher:
         Args:
             data: Any number of whole lines.
         """
+        if len(data) < self._left:
+            self._left -= len(data)
+            return places_by_search(self.literals, data, self._candidates(data))
+        self._left = 0
         found: list[tuple[int, int]] = []
         if self.literals:
 
@@ -83,13 +111,21 @@ class Matcher:
         return found
 
 
-def places_by_search(literals: Sequence[Literal], block: bytes) -> list[tuple[int, int]]:
+def places_by_search(
+    literals: Sequence[Literal], block: bytes, numbers: Iterable[int] | None = None
+) -> list[tuple[int, int]]:
     """Return what ``Matcher.places`` must return, found one literal at a time.
 
     The tests hold the fast way to this one.
+
+    Args:
+        literals: What to look for.
+        block: Any number of whole lines.
+        numbers: Of the literals that may be there; None for all.
     """
     found = []
-    for number, literal in enumerate(literals):
+    for number in range(len(literals)) if numbers is None else numbers:
+        literal = literals[number]
         start = block.find(literal.text)
         while start >= 0:
             found.append((start + len(literal.text), number))
@@ -113,6 +149,7 @@ class Piece:
         original_ends: Line ends of the original text in this piece, None if as many as in ``data``.
         cut: Whether a part of its last line was dropped.
         sections: Whose its lines are; None where no heading says so.
+        pieces: Of the source.
     """
 
     data: bytes
@@ -122,6 +159,7 @@ class Piece:
     original_ends: int | None = None
     cut: bool = False
     sections: Sections | None = None
+    pieces: "Pieces | None" = None
     _first_line: int | None = None
     _counted: tuple[int, int] = (0, 0)
     _known: list[int] = field(default_factory=list)
@@ -138,6 +176,16 @@ class Piece:
         """Return the line ends of the original text up to the end of this piece."""
         ends = self.original_ends
         return self.first_line + (self._marks()[-1] if ends is None else ends)
+
+    @property
+    def upcoming(self) -> "Piece | None":
+        """The piece behind this one, to be asked for before iteration goes on; None at the end."""
+        return None if self.pieces is None else self.pieces.upcoming
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the source begins with it."""
+        return self.base == 0 and (self.pieces is None or self.pieces.start == 0)
 
     def host(self, offset: int) -> str | None:
         """Return the host whose output the line at an offset is, by the headings above it."""
@@ -187,29 +235,51 @@ class Piece:
 class Pieces:
     """The pieces of one source or of one chunk of it.
 
+    A piece ends with the line that goes on at a multiple of ``PIECE`` bytes behind ``start``. So a
+    chunk that begins at such a place has the pieces that the whole source has there. A line with no
+    end in the next ``PIECE`` bytes is cut at a carriage return, and else drops what is behind them.
+
     Args:
         stream: At the first byte of the chunk, or one byte before it where ``start`` is over 0:
             that byte tells whether a line begins with the chunk.
         start: First byte of the chunk. A line that began before it belongs to the chunk before.
         stop: The chunk ends with the line that holds the byte before this one; None reads to the
-            end.
-        divided: Whether headings that name hosts count; not in the log of one rank.
+            end. A chunk that others follow has at least ``PIECE`` bytes.
+        heading: The hosts of the heading above the first line; None where headings do not count,
+            as in the log of one rank.
 
-    After iteration ``read`` holds the number of bytes that belong to the chunk, and ``broken`` why
-    they are not all there, if the stream broke off: what came before is as good as ever.
+    After iteration ``broken`` says why bytes of the chunk are missing, if the stream broke off:
+    what came before is as good as ever.
     """
 
     def __init__(
-        self, stream: BinaryIO, start: int = 0, stop: int | None = None, divided: bool = False
+        self,
+        stream: BinaryIO,
+        start: int = 0,
+        stop: int | None = None,
+        heading: Hosts | None = None,
     ) -> None:
         self.stream = stream
-        self.divided = divided
-        self.position = start
+        self.start = start
         self.stop = stop
-        self.read = 0
         self.broken: str | None = None
+        self.end = start
+        self._begin = start
+        self._first_heading = heading
         self._last: Piece | None = None
-        self._holding: Hosts = ()
+        self._made: Piece | None = None
+        self._ahead: tuple[int, Piece] | None = None
+        # ``_held`` was read at the place ``_from``, up to ``_at``.
+        self._held: bytes | memoryview = b""
+        self._from = self._at = start
+        self._unread = 0
+        self._in_line = False
+        self._dropping = False
+
+    @property
+    def read(self) -> int:
+        """Bytes of the chunk so far."""
+        return self.end - self._begin
 
     @property
     def line_ends(self) -> int:
@@ -217,78 +287,156 @@ class Pieces:
         return self._last.next_line() if self._last else 0
 
     @property
-    def lines(self) -> int:
-        """Lines in the pieces so far, the last one whether it has an end or not."""
-        return self.line_ends + bool(self._last and not self._last.data.endswith(b"\n"))
+    def size(self) -> int:
+        """Clean bytes in the pieces so far."""
+        return self._last.base + len(self._last.data) if self._last else 0
+
+    @property
+    def ends_in_line(self) -> bool:
+        """Whether the last line so far has no end."""
+        return bool(self._last and not self._last.data.endswith(b"\n"))
+
+    @property
+    def heading(self) -> Hosts | None:
+        """The hosts of the heading above what follows, as the argument has it."""
+        return self._heading_below(self._last)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether nothing follows in the source."""
+        return not self._held and self.upcoming is None
+
+    @property
+    def upcoming(self) -> Piece | None:
+        """The piece behind the one given last, even where the next chunk begins with it."""
+        if self._ahead is None:
+            self._ahead = self._next()
+        return self._ahead[1] if self._ahead else None
 
     def __iter__(self) -> Iterator[Piece]:
-        if self.position:
+        if self.start:
             self._skip_begun_line()
-        carry = b""
-        dropping = False
-        while data := self._next_bytes():
-            cut = False
-            if dropping:
-                end = _first_end(data)
-                if end < 0:
-                    continue
-                data, dropping = data[end:], False
-            end = data.rfind(b"\n") + 1 or data.rfind(b"\r") + 1
-            if not end:
-                carry += data
-                if len(carry) < LINE_LIMIT:
-                    continue
-                carry, data, end = b"", carry[:LINE_LIMIT], LINE_LIMIT
-                cut = dropping = True
-            # One copy of a megabyte where slicing and adding would make two.
-            whole = b"".join((carry, memoryview(data)[:end])) if carry or end < len(data) else data
-            carry = b"" if dropping else data[end:]
-            yield self._piece(whole, cut)
-        if carry:
-            yield self._piece(carry, False)
+        while True:
+            ahead, self._ahead = self._ahead or self._next(self.stop), None
+            if ahead is None or (self.stop is not None and ahead[0] >= self.stop):
+                return
+            self._last = ahead[1]
+            yield ahead[1]
 
-    def _next_bytes(self) -> bytes:
-        """Return the next bytes; past ``stop`` only up to the end of the line begun before it."""
-        if self.broken is not None or (self.stop is not None and self.position >= self.stop):
-            return b""
-        data = b""
-        try:
-            if self.stop is None:
-                data = self.stream.read(PIECE)
+    def _next(self, stop: int | None = None) -> tuple[int, Piece] | None:
+        """Return the next piece and the place where it was begun, None where none begins.
+
+        Args:
+            stop: No piece is begun at or behind this place.
+        """
+        while stop is None or self._from < stop:
+            begun = self._from
+            block, end = self._block()
+            if not block:
+                data, self._held = bytes(self._held), b""
+                return (begun, self._piece(data)) if data else None
+            if end is not None:
+                # Of a line that was cut only its end counts.
+                rest = memoryview(block)[end - 1 if self._dropping else 0 : end]
+                data = b"".join((self._held, rest)) if end else bytes(self._held)
+                self._hold(block, end)
+                if data:
+                    return begun, self._piece(data)
+            elif self._dropping:
+                self._drop(block)
+            elif len(block) < PIECE:
+                self._held = b"".join((self._held, block))
             else:
-                data = self.stream.read(min(PIECE, self.stop - self.position))
-                if self.position + len(data) == self.stop and not data.endswith(b"\n"):
-                    data += self.stream.readline(LINE_LIMIT)
-        except Unreadable as error:
-            self.broken = str(error)
-        self.position += len(data)
-        self.read += len(data)
-        return data
+                data = b"".join((self._held, block))
+                self._drop(block)
+                return begun, self._piece(data, cut=True)
+        return None
 
     def _skip_begun_line(self) -> None:
-        self.position -= 1
-        while line := self.stream.readline(LINE_LIMIT):
-            self.position += len(line)
-            if line.endswith(b"\n"):
-                break
+        """Leave out what belongs to the chunk before."""
+        self._in_line = self._bytes(1) != b"\n"
+        block, end = self._block()
+        if end is None:
+            self._drop(block)
+        else:
+            self._hold(block, end)
+        self._begin = self.end
 
-    def _piece(self, data: bytes, cut: bool) -> Piece:
+    def _hold(self, block: bytes, end: int) -> None:
+        """Keep the lines that begin in a block for the next piece."""
+        self._held = memoryview(block)[end:] if end else block
+        self._from, self._dropping = self._at - len(block), False
+
+    def _drop(self, block: bytes) -> None:
+        """Leave out what follows of a line that does not end in a block."""
+        self._held = b""
+        self._from, self._dropping = self._at - len(block), True
+
+    def _block(self) -> tuple[bytes, int | None]:
+        """Return the bytes up to the next place where a piece may end.
+
+        With them comes where in them the line ends that was begun before, None if it does not.
+        """
+        self._read_rest()
+        if self.stop is None:
+            block = self._bytes(PIECE)
+        elif self._at < self.stop:
+            block = self._bytes(min(PIECE, self.stop - self._at))
+        else:
+            block = self._beyond()
+        end: int | None = 0
+        if self._in_line:
+            end = block.find(b"\n") + 1 or block.find(b"\r") + 1 or None
+        if self.stop is None or self._at <= self.stop:
+            self.end = self._at + (len(block) if end is None else end)
+        self._at += len(block)
+        if block:
+            self._in_line = not block.endswith(b"\n")
+        return block, end
+
+    def _beyond(self) -> bytes:
+        """Return so much of a block of the next chunk that the line begun before it ends."""
+        block = part = self._bytes(min(NEAR, PIECE))
+        while part and self._in_line and b"\n" not in part and len(block) < PIECE:
+            part = self._bytes(min(NEAR, PIECE - len(block)))
+            block += part
+        self._unread = max(PIECE - len(block), 0)
+        return block
+
+    def _read_rest(self) -> None:
+        """Read what is missing of a block of the next chunk."""
+        if self._unread:
+            rest = self._bytes(self._unread)
+            self._held = b"".join((self._held, rest))
+            self._at += len(rest)
+            self._in_line = not rest.endswith(b"\n") if rest else self._in_line
+            self._unread = 0
+
+    def _bytes(self, size: int) -> bytes:
+        if self.broken is not None:
+            return b""
+        try:
+            return self.stream.read(size)
+        except Unreadable as error:
+            self.broken = str(error)
+            return b""
+
+    def _piece(self, data: bytes, cut: bool = False) -> Piece:
         clean = unwrap(data)
         whole, lines = clean.data, clean.lines
-        sections = divide(whole, self._holding) if self.divided else None
+        heading = self._heading_below(self._made)
         # what begins with a megabyte without a heading is a log, and looking costs time
-        self.divided = sections is not None
+        sections = None if heading is None else divide(whole, heading)
         if sections is not None:
-            self._holding, whole = sections.open, sections.data
+            whole = sections.data
             if sections.lines is not None:
                 lines = sections.lines if lines is None else [lines[n] for n in sections.lines]
-        base = self._last.base + len(self._last.data) if self._last else 0
+        base = self._made.base + len(self._made.data) if self._made else 0
         ends = None if lines is None else data.count(b"\n")
-        self._last = Piece(whole, base, self._last, lines, ends, cut, sections)
-        return self._last
+        self._made = Piece(whole, base, self._made, lines, ends, cut, sections, self)
+        return self._made
 
-
-def _first_end(data: bytes) -> int:
-    """Return where a dropped line goes on being of interest: its end, or a carriage return."""
-    ends = [end for end in (data.find(b"\n"), data.find(b"\r")) if end >= 0]
-    return min(ends, default=-1)
+    def _heading_below(self, piece: Piece | None) -> Hosts | None:
+        if piece is None:
+            return self._first_heading
+        return None if piece.sections is None else piece.sections.open

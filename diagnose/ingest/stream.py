@@ -209,9 +209,11 @@ READ_ERRORS = (
 )
 """What the decompressors raise; ``RuntimeError`` is a zip member with a password."""
 
+VANISHED = "vanished since it was found"
+
 OS_REASONS = (
     (PermissionError, "permission denied"),
-    (FileNotFoundError, "vanished since it was found"),
+    (FileNotFoundError, VANISHED),
     (IsADirectoryError, "a folder, not a file"),
 )
 

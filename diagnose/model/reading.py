@@ -39,6 +39,19 @@ class SourceSummary:
     clock: Clock = Clock.NONE
 
 
+@dataclass(slots=True, frozen=True, kw_only=True)
+class Extent:
+    """How far an interrupted reading came, in bytes as they are stored.
+
+    Args:
+        read: What was read.
+        found: What there is.
+    """
+
+    read: int
+    found: int
+
+
 @dataclass(slots=True, kw_only=True)
 class Reading:
     """All that was read.
@@ -50,6 +63,7 @@ class Reading:
         points: One entry a metric and writer.
         skipped: ``{"file", "reason"}`` of what could not be read.
         truncated: ``{"file", "what", ...}`` of what was cut or capped, and how much.
+        partial: How far it came before it was interrupted, None where it was not.
         topology: Who has which name and address by the inventory of the team, if there is one.
     """
 
@@ -59,4 +73,5 @@ class Reading:
     points: list[Points] = field(default_factory=list)
     skipped: list[dict[str, str]] = field(default_factory=list)
     truncated: list[dict[str, Any]] = field(default_factory=list)
+    partial: Extent | None = None
     topology: Topology | None = None

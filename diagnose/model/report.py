@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from diagnose.model.baseline import BaselineTable
+from diagnose.model.reading import Extent
 
 Role = Literal["root", "contributing", "cascade", "context"]
 Level = Literal["info", "low", "medium", "high", "critical"]
@@ -212,13 +213,14 @@ class UnknownError:
 
 @dataclass(slots=True, kw_only=True)
 class Inputs:
-    """What was read, what was not and why."""
+    """What was read, what was not and why; ``partial`` where the reading was interrupted."""
 
     files: int = 0
     bytes: int = 0
     lines: int = 0
     skipped: list[dict[str, str]] = field(default_factory=list)
     truncated: list[dict[str, Any]] = field(default_factory=list)
+    partial: Extent | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -7,9 +7,12 @@ about the text behind them as well.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
+from typing import BinaryIO, cast
 
 from diagnose.ingest.envelope import NOBODY, peel
 from diagnose.ingest.sniff import Identity
+from diagnose.ingest.stream import Stream
 from diagnose.ingest.unwrap import unwrap
 from diagnose.model.event import Line
 from diagnose.parsers.base import Note
@@ -70,6 +73,23 @@ class WholeDocument:
         if len(self.data) > limit:
             raise Note(f"larger than {limit >> 20} MiB")
         return self.data.decode("utf-8-sig", "replace")
+
+
+def put_back(data: bytes, stream: BinaryIO) -> BinaryIO:
+    """Return a stream that gives bytes which were read from another, and then what is behind them."""
+    return cast(BinaryIO, Stream(_PutBack(data, stream)))
+
+
+class _PutBack:
+    def __init__(self, data: bytes, stream: BinaryIO) -> None:
+        self._data = BytesIO(data)
+        self._stream = stream
+
+    def read1(self, size: int = -1, /) -> bytes:
+        return self._data.read1(size) or self._stream.read(size)
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def uncovered_head(head: bytes) -> bytes | None:

@@ -1,69 +1,46 @@
 """One source through all parsers.
 
-The reader knows which literal leads to which parser. It asks the scan where the literals stand, cuts
-out the lines around them, takes the prefixes off and hands the lines to the parsers that want them.
+The reader asks the scan where the literals stand that parsers wait for, cuts out the lines around
+them, takes the prefixes off and hands the lines to the parsers that want them.
 """
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from io import BytesIO
-from operator import itemgetter
 from typing import BinaryIO
 
 from diagnose.ingest.envelope import peel, records
 from diagnose.ingest.repeated import Repeated, StampedPrefix
-from diagnose.ingest.scan import Literal, Matcher, Piece
+from diagnose.ingest.scan import Matcher, Piece
 from diagnose.ingest.sniff import Identity
-from diagnose.model.event import Clock, Line
+from diagnose.model.event import Line
 from diagnose.parsers.base import (
     BlockParser,
     BulkParser,
     FileParser,
     LineParser,
-    Note,
     Parser,
     Pattern,
-    Record,
 )
+from diagnose.parsers.blocks import BlockReader, Places, Taken, writer_at
 from diagnose.parsers.collect import Collector
-from diagnose.parsers.document import WHOLE_LIMIT, WholeDocument, uncovered, uncovered_head
+from diagnose.parsers.document import (
+    WHOLE_LIMIT,
+    WholeDocument,
+    put_back,
+    uncovered,
+    uncovered_head,
+)
+from diagnose.parsers.gate import Look, Marks
+from diagnose.parsers.late import Late, LateFileParser, LateTextParser
+from diagnose.parsers.routes import Route, Routes, TextParser
 
 WINDOW = 8 << 10
 """Bytes of a line that patterns are matched against, around the literal."""
 
 HEAD = 300
 """Bytes of a very long line in which its prefixes are."""
-
-FAR = 64
-"""Lines of other writers after which those of one writer are looked up."""
-
-EDGE_LINES = 20
-"""Lines at either end of a source that are searched for a stamp."""
-
-DATED = frozenset({Clock.UTC, Clock.LOCAL})
-"""Clocks whose stamps have a year; a file may mix them with others."""
-
-Writer = tuple[int | None, int | None, str | None, int | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """Where a literal leads: a parser, with the pattern if it is a line parser's."""
-
-    parser: LineParser | BlockParser | BulkParser
-    pattern: Pattern | None = None
-
-
-@dataclass(slots=True)
-class Edges:
-    """The stamps nearest to the first and the last line of a source, and the fuller one's clock."""
-
-    first_time: float | None = None
-    last_time: float | None = None
-    clock: Clock = Clock.NONE
 
 
 class Reader:
@@ -73,22 +50,28 @@ class Reader:
         parsers: In the order of the registry; those of folders are ignored here.
     """
 
-    def __init__(self, parsers: Iterable[Parser]) -> None:
+    def __init__(self, parsers: Iterable[Parser | Late]) -> None:
         self.parsers = tuple(parsers)
-        self.file_parsers = tuple(one for one in self.parsers if isinstance(one, FileParser))
-        self.routes: list[list[Route]] = []
-        numbers: dict[Literal, int] = {}
-        for text, once, route in _all_routes(self.parsers):
-            literal = Literal(text.encode(), once)
-            if literal not in numbers:
-                numbers[literal] = len(numbers)
-                self.routes.append([])
-            self.routes[numbers[literal]].append(route)
-        self.matcher = Matcher(tuple(numbers))
+        text_parsers: list[TextParser | LateTextParser] = []
+        self.file_parsers: list[FileParser | LateFileParser] = []
+        for parser in self.parsers:
+            match parser:
+                case LineParser() | BlockParser() | BulkParser() | LateTextParser():
+                    text_parsers.append(parser)
+                case FileParser() | LateFileParser():
+                    self.file_parsers.append(parser)
+        self.marks = Marks(one.gate for one in self.file_parsers)
+        self.routes = Routes(text_parsers)
+        self.matcher = Matcher(self.routes.literals)
 
     def read(
-        self, name: str, identity: Identity, pieces: Iterable[Piece], into: Collector
-    ) -> Edges:
+        self,
+        name: str,
+        identity: Identity,
+        pieces: Iterable[Piece],
+        into: Collector,
+        begun: Places | None = None,
+    ) -> Taken:
         """Read a source, or a chunk of it, to its end.
 
         Args:
@@ -96,46 +79,39 @@ class Reader:
             identity: What its name says of rank and host.
             pieces: The bytes.
             into: Takes the records; what could not be read is noted there.
+            begun: Lines that belong to records begun before the chunk.
 
         Returns:
-            The first and last stamps.
+            The lines behind the last piece that belong to records of it, and the records that the
+            first piece opens.
         """
-        edges = Edges()
-        consumed: dict[str, set[int]] = {}
+        taken = Taken({parser: set(lines) for parser, lines in (begun or {}).items()})
         repeated = Repeated(name, identity)
-        last: Piece | None = None
-        for piece, upcoming in _with_next(pieces):
-            reading = PieceReader(self, name, identity, piece, upcoming, into, consumed, repeated)
-            if last is None:
-                edges.first_time, edges.clock = reading.stamp(reading.first_lines())
-            reading.read()
+        for piece in pieces:
+            PieceReader(self, name, identity, piece, into, taken, repeated).read()
             if piece.cut:
-                number = piece.line_number(len(piece.data))
-                into.note(f"line {number} is over 1 MiB; the rest of it was left out")
+                into.note("of lines over 1 MiB the rest was left out")
             piece.next_line()  # Settled here, so that no chain of pieces stays in memory.
-            consumed = reading.still_open(consumed)
-            last = piece
-        if last is not None:
-            reading = PieceReader(self, name, identity, last, None, into, consumed, repeated)
-            time, clock = reading.stamp(reading.last_lines())
-            edges.last_time = time
-            if clock in DATED or (edges.clock not in DATED and clock is not Clock.NONE):
-                edges.clock = clock
-        return edges
+            taken.forget(piece.base + len(piece.data))
+        return taken
 
-    def owner(self, name: str, head: bytes) -> FileParser | None:
+    def owner(self, name: str, head: bytes) -> FileParser | LateFileParser | None:
         """Return the parser that takes a file for itself, see ``FileParser.alone``.
 
         Args:
             name: Of the source.
             head: Its first bytes.
         """
-        return next(
-            (one for one in self.file_parsers if one.alone and one.accepts(name, head)), None
-        )
+        look = Look(name, head, self.marks)
+        return next((one for one in self.file_parsers if one.alone and _accepts(one, look)), None)
 
     def read_record(
-        self, owner: FileParser, name: str, identity: Identity, stream: BinaryIO, into: Collector
+        self,
+        owner: FileParser | LateFileParser,
+        name: str,
+        identity: Identity,
+        stream: BinaryIO,
+        into: Collector,
     ) -> int:
         """Give a file to the parser that takes it for itself, and return its size in bytes.
 
@@ -170,25 +146,25 @@ class Reader:
             A stream over the same bytes, from the start, for the scan.
         """
         asked = [one for one in self.file_parsers if not one.alone]
-        accepting = [one for one in asked if one.accepts(name, head)]
+        look = Look(name, head, self.marks)
+        accepting = [one for one in asked if _accepts(one, look)]
         bare_head = uncovered_head(head)
-        behind = [
-            one
-            for one in asked
-            if bare_head is not None and one not in accepting and one.accepts(name, bare_head)
-        ]
-        if not accepting and not behind:
+        covered = []
+        if bare_head is not None:
+            look = Look(name, bare_head, self.marks)
+            covered = [one for one in asked if one not in accepting and _accepts(one, look)]
+        if not accepting and not covered:
             return stream
-        data = stream.read(WHOLE_LIMIT)
-        if stream.read(1):
-            into.note(f"larger than {WHOLE_LIMIT >> 20} MiB; only that much was read")
-        document = WholeDocument(name, identity, data)
+        data = stream.read(WHOLE_LIMIT + 1)
+        if len(data) > WHOLE_LIMIT:
+            into.note(f"larger than {WHOLE_LIMIT >> 20} MiB; only that much is one document")
+        document = WholeDocument(name, identity, data[:WHOLE_LIMIT])
         for parser in accepting:
-            _collect(partial(parser.read, document), into, parser.name)
-        bare = uncovered(document) if behind else document
-        for parser in behind:
-            _collect(partial(parser.read, bare), into, parser.name)
-        return BytesIO(data)
+            into.collect(partial(parser.read, document), parser.name)
+        bare = uncovered(document) if covered else document
+        for parser in covered:
+            into.collect(partial(parser.read, bare), parser.name)
+        return put_back(data, stream)
 
 
 class PieceReader:
@@ -200,18 +176,16 @@ class PieceReader:
         name: str,
         identity: Identity,
         piece: Piece,
-        upcoming: Piece | None,
         into: Collector,
-        consumed: dict[str, set[int]],
+        taken: Taken,
         repeated: Repeated,
     ) -> None:
         self.reader = reader
         self.name = name
         self.identity = identity
         self.piece = piece
-        self.upcoming = upcoming
         self.into = into
-        self.consumed = consumed
+        self.blocks = BlockReader(name, identity, piece, into, taken)
         self.repeated = repeated
 
     @cached_property
@@ -235,19 +209,9 @@ class PieceReader:
                 else:
                     wanted.setdefault(key, (line_end, {}))[1][id(route)] = route
         for parser, places in bulk.values():
-            _collect(parser.read(PieceBlock(self, places)), self.into, parser.name)
+            self.into.collect(partial(parser.read, PieceBlock(self, places)), parser.name)
         for (line_start, window), (line_end, routes) in wanted.items():
             self._read_line(line_start, window, line_end, list(routes.values()))
-
-    def _writer_at(self, piece: Piece, offset: int) -> Identity:
-        """Return who wrote a line, as far as the name of the source and headings say."""
-        host = piece.host(offset)
-        return self.identity if host is None else replace(self.identity, host=host)
-
-    def still_open(self, consumed: dict[str, set[int]]) -> dict[str, set[int]]:
-        """Return the lines beyond this piece that belong to records opened in it."""
-        end = self.piece.base + len(self.piece.data)
-        return {name: {at for at in lines if at >= end} for name, lines in consumed.items()}
 
     def line_at(self, offset: int) -> Line:
         """Return the line around an offset of the piece at which a record begins."""
@@ -264,22 +228,6 @@ class PieceReader:
         raw, begin = self.piece.data[start:end], offset - start
         return self.repeated.prefix(raw.decode(), begin) if raw.isascii() else None
 
-    def first_lines(self) -> list[str]:
-        """Return the first lines of the piece."""
-        return _texts(self.piece.data[: EDGE_LINES * 400])
-
-    def last_lines(self) -> list[str]:
-        """Return the last lines of the piece, the last first."""
-        return _texts(self.piece.data[-EDGE_LINES * 400 :])[::-1]
-
-    def stamp(self, texts: list[str]) -> tuple[float | None, Clock]:
-        """Return the first stamp in some lines."""
-        for text in texts[:EDGE_LINES]:
-            line = peel(text, self.name, 0, self.identity)
-            if line.time is not None:
-                return line.time, line.clock
-        return None, Clock.NONE
-
     def _bounds(self, place: int) -> tuple[int, int]:
         data = self.piece.data
         start = data.rfind(b"\n", 0, place) + 1
@@ -295,14 +243,14 @@ class PieceReader:
         for line in self._records(start, window, end):
             for route in routes:
                 if isinstance(route.parser, BlockParser):
-                    self._read_block(route.parser, start, end, line)
+                    self.blocks.read(route.parser, start, end, line)
                 elif route.pattern is not None:
                     self._match(route.parser, route.pattern, line)
 
     def _records(self, start: int, window: int, end: int) -> Iterator[Line]:
         """Return the records of a line; of a very long line only what is around ``window``."""
         number = self.piece.line_number(start)
-        identity = self._writer_at(self.piece, start)
+        identity = writer_at(self.identity, self.piece, start)
         if end - start <= WINDOW:
             raw = self.piece.data[start:end].decode("utf-8", "replace").rstrip()
             for text in records(raw):
@@ -328,86 +276,6 @@ class PieceReader:
         if event is not None:
             self.into.add(event)
 
-    def _read_block(self, parser: BlockParser, start: int, end: int, line: Line) -> None:
-        consumed = self.consumed.setdefault(parser.name, set())
-        if self.piece.base + start in consumed or not parser.starts(line):
-            return
-        lines = [line]
-        consumed.add(self.piece.base + start)
-        writer = _writer(line)
-        # Some programs put their prefix on the first line of a record alone; bare lines right
-        # behind it are its own, later ones may be anybody's.
-        bare_allowed = line.text != line.raw
-        for at, following in self._following(end, writer):
-            bare = following.text == following.raw
-            if not (bare and bare_allowed):
-                bare_allowed = False
-                if _writer(following) != writer:
-                    continue
-            if parser.ends(lines, following):
-                break
-            lines.append(following)
-            consumed.add(at)
-            if len(lines) >= parser.maximum:
-                break
-        _collect(lambda: parser.read(lines), self.into, parser.name)
-
-    def _following(self, offset: int, writer: Writer) -> Iterator[tuple[int, Line]]:
-        """Yield the lines of a section behind an offset; far from a writer's last, only its own."""
-        after = offset + (2 if self.piece.data.startswith(b"\r\n", offset) else 1)
-        stop, upcoming_stop = self._section_behind(offset)
-        others = 0
-        for at, line in self._lines(after, stop, upcoming_stop):
-            yield at, line
-            others = 0 if _writer(line) == writer else others + 1
-            if others >= FAR:
-                end = self.piece.base + stop + upcoming_stop
-                own = self._by_writer.get(writer, [])
-                first, last = (bisect_right(own, place, key=itemgetter(0)) for place in (at, end))
-                yield from own[first:last]
-                return
-
-    def _section_behind(self, offset: int) -> tuple[int, int]:
-        """Return where the section around an offset ends, in this piece and in the next one."""
-        begun = max(offset - 1, 0)
-        stop, upcoming = self.piece.section_end(begun), self.upcoming
-        if upcoming is None or stop < len(self.piece.data):
-            return stop, 0
-        goes_on = upcoming.host(0) == self.piece.host(begun)
-        return stop, upcoming.section_end(0) if goes_on else 0
-
-    def _lines(self, begin: int, stop: int, upcoming_stop: int) -> Iterator[tuple[int, Line]]:
-        """Yield place and text of the lines of a section of this piece, and of the next one."""
-        for piece, start, end in ((self.piece, begin, stop), (self.upcoming, 0, upcoming_stop)):
-            if piece is not None and start < end:
-                yield from self._lines_of(piece, start, end)
-
-    def _lines_of(self, piece: Piece, start: int, stop: int) -> Iterator[tuple[int, Line]]:
-        identity = self._writer_at(piece, start)
-        while start < stop:
-            end = piece.data.find(b"\n", start)
-            end = len(piece.data) if end < 0 else end
-            raw = piece.data[start : min(end, start + WINDOW)].decode("utf-8", "replace")
-            shown = raw.rstrip().rpartition("\r")[2]
-            yield (
-                piece.base + start,
-                peel(shown, self.name, piece.line_number(start), identity),
-            )
-            start = end + 1
-
-    @cached_property
-    def _by_writer(self) -> dict[Writer, list[tuple[int, Line]]]:
-        """All lines by writer: of thousands, each has few and the others many."""
-        found: dict[Writer, list[tuple[int, Line]]] = {}
-        for piece in (self.piece, self.upcoming):
-            start = 0
-            while piece is not None and start < len(piece.data):
-                stop = piece.section_end(start)
-                for at, line in self._lines_of(piece, start, stop):
-                    found.setdefault(_writer(line), []).append((at, line))
-                start = max(stop, start + 1)
-        return found
-
 
 @dataclass(slots=True)
 class PieceBlock:
@@ -420,6 +288,11 @@ class PieceBlock:
     def data(self) -> bytes:
         """The bytes of the piece."""
         return self._piece.piece.data
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the source begins with them."""
+        return self._piece.piece.is_first
 
     def line_at(self, offset: int) -> Line:
         """Return the line around a byte offset of ``data``."""
@@ -434,43 +307,5 @@ class PieceBlock:
         return self._piece.prefix_at(offset)
 
 
-def _all_routes(parsers: Iterable[Parser]) -> Iterator[tuple[str, bool, Route]]:
-    for parser in parsers:
-        if isinstance(parser, LineParser):
-            for pattern in parser.patterns:
-                route = Route(parser, pattern)
-                yield from ((text, pattern.once_per_block, route) for text in pattern.required)
-        elif isinstance(parser, BlockParser | BulkParser):
-            route = Route(parser)
-            once = isinstance(parser, BulkParser)
-            yield from ((text, once, route) for text in parser.opens)
-
-
-def _with_next(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Piece | None]]:
-    iterator = iter(pieces)
-    piece = next(iterator, None)
-    while piece is not None:
-        upcoming = next(iterator, None)
-        yield piece, upcoming
-        piece = upcoming
-
-
-def _texts(data: bytes) -> list[str]:
-    return [line.decode("utf-8", "replace") for line in data.replace(b"\r", b"\n").split(b"\n")]
-
-
-def _writer(line: Line) -> Writer:
-    return line.rank, line.local_rank, line.host, line.pid
-
-
-def _collect(
-    records: Iterable[Record] | Callable[[], Iterable[Record]], into: Collector, parser: str
-) -> None:
-    try:
-        for record in records() if callable(records) else records:
-            into.add(record)
-    except Note as note:
-        into.note(f"{parser}: {note}")
-    except (ValueError, KeyError, IndexError, TypeError) as error:
-        # A record cut off in an unforeseen place must not cost the run.
-        into.note(f"{parser}: a record could not be read ({type(error).__name__})")
+def _accepts(parser: FileParser | LateFileParser, look: Look) -> bool:
+    return parser.gate.admits(look) and parser.accepts(look.name, look.head)

@@ -57,7 +57,8 @@ def read(block: BlockText) -> Iterator[Event | Measurement]:
 def _is_file_of_its_own(block: BlockText) -> bool:
     """Return whether the block is of a whole file in JSON, which ``metrics_jsonl`` reads."""
     first = block.line_at(0)
-    return first.file.endswith(".json") and (first.number > 1 or first.raw.lstrip().startswith("{"))
+    begins = not block.is_first or first.raw.lstrip().startswith("{")
+    return first.file.endswith(".json") and begins
 
 
 def _head(block: BlockText) -> str:

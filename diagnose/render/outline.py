@@ -24,6 +24,7 @@ from diagnose.render.curves import curves
 from diagnose.render.sentences import translated
 from diagnose.render.who import culprits
 from diagnose.render.words import Language, owner, phrase
+from diagnose.templates import size
 
 PROOFS = 3
 """Places shown for one finding unless all are asked for."""
@@ -67,6 +68,10 @@ def leading(report: ReportData) -> list[Finding]:
 
 
 def _opening(report: ReportData, answers: Sequence[Finding], lang: Language) -> Iterator[Block]:
+    if report.inputs.partial is not None:
+        extent = report.inputs.partial
+        note = phrase(lang, "partial-note", read=size(extent.read), found=size(extent.found))
+        yield Headline(label(lang, phrase(lang, "partial")), note, "unsure")
     if report.verdict == "root-cause" and answers:
         if len(answers) > 1:
             total = phrase(lang, "root-causes", total=len(answers))

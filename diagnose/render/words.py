@@ -169,6 +169,12 @@ _WORDS: dict[str, tuple[str, str]] = {
     "world": ("world size {count}", "进程总数 {count}"),
     "on-hosts": ("hosts {names}", "主机 {names}"),
     "read": ("Read", "已读取"),
+    "partial": ("Partial", "部分结果"),
+    "partial-note": (
+        "the reading was interrupted: {read} of {found} were read. What the rest holds may change "
+        "this",
+        "读取被中断：已读 {read}，共 {found}。其余内容可能改变结论",
+    ),
     "inputs": ("files {files}, lines {lines}, {bytes}", "文件 {files}，行 {lines}，{bytes}"),
 }
 

@@ -5,8 +5,9 @@ from functools import cache
 from diagnose.facts.clock import Clocks
 from diagnose.ingest.paste import split
 from diagnose.parsers import parsers
-from diagnose.parsers.pool import read_all
 from diagnose.parsers.reader import Reader
+from diagnose.scanning.local import Local
+from diagnose.scanning.reading import read_all
 
 
 @cache
@@ -16,5 +17,7 @@ def _reader():
 
 def read(text):
     """Return the events of a text and its clocks; headings such as ``==> a.log <==`` split it."""
-    reading, _ = read_all(split(text.encode()), _reader(), wants=lambda name: False, jobs=1)
+    reading, _ = read_all(
+        split(text.encode()), _reader(), wants=lambda name: False, engine=Local(1)
+    )
     return reading.events, Clocks(reading)

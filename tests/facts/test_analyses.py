@@ -6,12 +6,12 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from diagnose.parsers.inputs import read_paths
 
 from diagnose import api
 from diagnose.facts import derivations
 from diagnose.facts.analyses import AFTER_PROGRESS, COMPLETING, OF_RECORDS, OF_THE_JOB
 from diagnose.facts.case import build
-from diagnose.parsers.inputs import read_paths
 
 from .build import event, points, reading
 

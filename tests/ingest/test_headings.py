@@ -80,7 +80,7 @@ def test_a_heading_holds_over_pieces():
 
     line = b"0123456789 abcdef\n"
     data = b"=== node-07 ===\n" + line * (2 * PIECE // len(line))
-    pieces = list(Pieces(io.BytesIO(data), divided=True))
+    pieces = list(Pieces(io.BytesIO(data), heading=()))
     assert len(pieces) > 1
     assert {piece.host(0) for piece in pieces} == {"node-07"}
     assert {piece.host(0) for piece in Pieces(io.BytesIO(data))} == {None}

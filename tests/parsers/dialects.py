@@ -5,6 +5,8 @@ from diagnose.parsers.base import BlockParser, BulkParser, FileParser, LineParse
 
 
 class Block:
+    is_first = True
+
     def __init__(self, text, opens=()):
         self.data = text.encode() if isinstance(text, str) else text
         found = [(self.data.find(literal.encode()), len(literal)) for literal in opens]

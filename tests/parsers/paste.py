@@ -14,5 +14,5 @@ READER = Reader(parsers())
 def events(text, name=None):
     """Return the events of a text, those of one name where one is given."""
     into = Collector("paste.txt")
-    READER.read("paste.txt", NOBODY, Pieces(io.BytesIO(text.encode()), divided=True), into)
+    READER.read("paste.txt", NOBODY, Pieces(io.BytesIO(text.encode()), heading=()), into)
     return [event for event in into.events() if name in (None, event.name)]

@@ -9,8 +9,9 @@ from diagnose.parsers import parsers
 from diagnose.parsers.checkpoint import listing_rows
 from diagnose.parsers.checkpoint.listing import accepts
 from diagnose.parsers.checkpoint.listing_rows import row_of
-from diagnose.parsers.pool import read_all
 from diagnose.parsers.reader import Reader
+from diagnose.scanning.local import Local
+from diagnose.scanning.reading import read_all
 
 READER = Reader(parsers())
 GIB = 1 << 30
@@ -94,7 +95,7 @@ FORMS = {
 
 def events(text, name="a.log"):
     data = text.encode()
-    reading, _ = read_all([Source(name, None, len(data), data=data)], READER, wants=lambda _: False, jobs=1)  # fmt: skip
+    reading, _ = read_all([Source(name, None, len(data), data=data)], READER, wants=lambda _: False, engine=Local(1))  # fmt: skip
     return [event for event in reading.events if event.name.startswith("ckpt.")]
 
 

@@ -5,6 +5,10 @@ from array import array
 from dataclasses import replace
 from itertools import pairwise
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from diagnose.model.event import Event, Line, Measurement, Nature, Rows
 from diagnose.parsers import collect
 from diagnose.parsers.collect import Collector
@@ -61,8 +65,8 @@ def test_chunks_join_as_if_they_were_one():
         part.add(event(at))
         part.add(measurement(at, line, loss=1.0 * line))
     joined = Collector("a.log")
-    joined.absorb(first.events(), first.points(), {}, 0)
-    joined.absorb(second.events(), second.points(), {"cut": 1}, 140)
+    joined.absorb(first.records(), {})
+    joined.absorb(second.records(), {"cut": 1}, 140)
     assert sum(one.count for one in joined.events()) == 300
     assert repr(joined.points()) == repr(whole.points())  # NaN equals nothing
     assert joined.notes == {"cut": 1}
@@ -101,19 +105,6 @@ def test_a_metric_that_is_missing_now_and_then_stays_in_order():
     by_metric = {one.metric: one for one in into.points()}
     assert list(by_metric["step_time"].lines) == [1, 2, 3, 4, 5]
     assert list(by_metric["loss"].lines) == [1, 2, 4, 5]
-
-
-def test_chunks_of_a_source_follow_each_other():
-    whole, later = Collector("a.log"), Collector("a.log")
-    whole.add(measured(1, loss=1.0))
-    later.add(measured(1, loss=2.0))
-    first = whole.points()
-    into = Collector("a.log")
-    into.absorb([], first, {}, 0)
-    into.absorb([], later.points(), {}, 10)
-    (loss,) = into.points()
-    assert (list(loss.lines), list(loss.values)) == ([1, 11], [1.0, 2.0])
-    assert list(first[0].lines) == [1]
 
 
 def rows(first, count):
@@ -166,3 +157,72 @@ def test_of_each_pair_of_ends_a_test_is_kept_however_many_pairs_one_host_has():
         fields = {"local": f"node-{line}", "remote": "node-0"}
         into.add(replace(event(line, fields=fields), nature=Nature.MEASUREMENT))
     assert len(into.events()) == 1000
+
+
+def copies(records):
+    """Return records whose counts are their own."""
+    return [replace(record) if isinstance(record, Event) else record for record in records]
+
+
+def in_parts(records, cuts):
+    """Return the collector of the whole, and one that was given the records in chunks."""
+    whole, joined = Collector("a.log"), Collector("a.log")
+    for record in copies(records):
+        whole.add(record)
+    edges = [0, *sorted(cuts), len(records)]
+    for start, end in pairwise(edges):
+        chunk = Collector("a.log", thins=False)
+        for record in copies(records[start:end]):
+            chunk.add(record)
+        joined.absorb(chunk.records(), chunk.notes)
+    return whole, joined
+
+
+def same(whole, joined):
+    return all(
+        repr(getattr(whole, name)()) == repr(getattr(joined, name)())
+        for name in ("events", "points", "truncated")
+    )
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=150),
+    st.lists(st.integers(0, 150), max_size=5),
+    st.integers(1, 40),
+)
+def test_of_chunks_the_same_events_are_kept_as_of_the_whole(drawn, cuts, crowd):
+    records = [
+        event(line, rank=rank, fields={"name": f"V{name}"})
+        for line, (rank, name) in enumerate(drawn, 1)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(collect, "KEPT", 5)
+        patch.setattr(collect, "CROWD", crowd)
+        assert same(*in_parts(records, [min(cut, len(records)) for cut in cuts]))
+
+
+@given(
+    st.lists(st.sampled_from([1.0, 2.0, math.nan, math.inf]), min_size=1, max_size=300),
+    st.lists(st.integers(0, 300), max_size=5),
+    st.integers(0, 8),
+)
+def test_of_chunks_series_are_thinned_as_of_the_whole(values, cuts, strange):
+    records = [measured(line, loss=value, step_time=0.5) for line, value in enumerate(values, 1)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(collect, "POINTS", 20)
+        patch.setattr(collect, "STRANGE", strange)
+        whole, joined = in_parts(records, [min(cut, len(records)) for cut in cuts])
+        assert same(whole, joined)
+        assert all(len(one.lines) < 20 for one in whole.points())
+
+
+def test_what_is_no_number_stays_through_every_halving(monkeypatch):
+    monkeypatch.setattr(collect, "POINTS", 40)
+    into = Collector("a.log")
+    into.add(rows(1, 30))
+    into.add(measured(31, loss=math.nan, step_time=0.5))
+    for first in range(32, 500, 10):
+        into.add(rows(first, 10))
+    loss = next(one for one in into.points() if one.metric == "loss")
+    assert 31 in loss.lines
+    assert [line for line in loss.lines if line != 31] == [*range(16, 502, 16)]

@@ -3,8 +3,9 @@ from dialects import events
 
 from diagnose.ingest.source import Source
 from diagnose.parsers import disk_space as dialect
-from diagnose.parsers.pool import read_all
 from diagnose.parsers.reader import Reader
+from diagnose.scanning.local import Local
+from diagnose.scanning.reading import read_all
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def rows(text):
         [Source("a.log", None, len(data), data=data)],
         Reader(dialect.PARSERS),
         wants=lambda _: False,
-        jobs=1,
+        engine=Local(1),
     )
     return reading.events
 

@@ -8,8 +8,9 @@ from diagnose.ingest.source import Source
 from diagnose.model.event import Clock
 from diagnose.parsers import metrics_jsonl as dialect
 from diagnose.parsers.base import Note
-from diagnose.parsers.pool import read_all
 from diagnose.parsers.reader import Reader
+from diagnose.scanning.local import Local
+from diagnose.scanning.reading import read_all
 
 GIB = 2**30
 
@@ -158,5 +159,7 @@ def test_the_columns_of_a_file_say_its_clock():
         f'{{"_step": {n}, "_timestamp": {1.77e9 + 10 * n}, "loss": 2.5}}\n' for n in (1, 2, 3)
     )
     source = Source(name="history.jsonl", path=None, size=len(text), data=text.encode())
-    reading, _ = read_all([source], Reader(dialect.PARSERS), wants=lambda name: False, jobs=1)
+    reading, _ = read_all(
+        [source], Reader(dialect.PARSERS), wants=lambda name: False, engine=Local(1)
+    )
     assert reading.sources[0].clock is Clock.UTC

@@ -9,29 +9,40 @@ from functools import cache
 from diagnose.ingest.discover import ENTRY_HEAD, Folder, discover
 from diagnose.ingest.source import Entry, Source
 from diagnose.model.reading import Reading
-from diagnose.parsers import parsers
-from diagnose.parsers.base import FolderParser
-from diagnose.parsers.pool import Progress, read_all
+from diagnose.parsers import shipped
+from diagnose.parsers.late import LateFolderParser
 from diagnose.parsers.reader import Reader
+from diagnose.scanning.engine import Engine
+from diagnose.scanning.local import ALL_CORES, Local
+from diagnose.scanning.reading import Progress, read_all
 
 
 def read_paths(
     paths: Sequence[str],
     reader: Reader,
     *,
-    jobs: int | None = None,
+    engine: Engine = ALL_CORES,
     progress: Progress | None = None,
+    keep_partial: bool = False,
 ) -> tuple[Reading, bool]:
     """Return what paths hold, and whether that is nothing at all.
 
     Args:
         paths: Folders, files, archives and globs.
         reader: All parsers.
-        jobs: Worker processes; None takes the cores this process may use.
+        engine: Who reads them.
         progress: Told the bytes read and the bytes in all, now and then.
+        keep_partial: As for ``read_all``.
     """
     found = discover(paths, _wants)
-    reading, entries = read_all(found.sources, reader, wants=_wants, jobs=jobs, progress=progress)
+    reading, entries = read_all(
+        found.sources,
+        reader,
+        wants=_wants,
+        engine=engine,
+        progress=progress,
+        keep_partial=keep_partial,
+    )
     reading.skipped[:0] = found.skipped
     folders = [*found.folders, *([Folder("", entries)] if entries else [])]
     _read_folders(folders, reading)
@@ -52,7 +63,7 @@ def read_texts(sources: Sequence[Source], reader: Reader) -> tuple[Reading, bool
         sources: With their bytes as ``data``.
         reader: All parsers.
     """
-    reading, _ = read_all(sources, reader, wants=_wants, jobs=1)
+    reading, _ = read_all(sources, reader, wants=_wants, engine=Local(1))
     entries = [
         Entry(one.name, one.size, one.data[:ENTRY_HEAD], data=one.data)
         for one in sources
@@ -63,8 +74,8 @@ def read_texts(sources: Sequence[Source], reader: Reader) -> tuple[Reading, bool
 
 
 @cache
-def _folder_parsers() -> tuple[FolderParser, ...]:
-    return tuple(one for one in parsers() if isinstance(one, FolderParser))
+def _folder_parsers() -> tuple[LateFolderParser, ...]:
+    return tuple(one for one in shipped() if isinstance(one, LateFolderParser))
 
 
 def _wants(name: str) -> bool:
