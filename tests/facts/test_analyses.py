@@ -6,12 +6,12 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
-from diagnose.parsers.inputs import read_paths
 
 from diagnose import api
 from diagnose.facts import derivations
 from diagnose.facts.analyses import AFTER_PROGRESS, COMPLETING, OF_RECORDS, OF_THE_JOB
 from diagnose.facts.case import build
+from diagnose.scanning.inputs import read_paths
 
 from .build import event, points, reading
 
@@ -32,7 +32,7 @@ ALL = (*COMPLETING, *OF_RECORDS, *OF_THE_JOB, *AFTER_PROGRESS)
 
 @pytest.mark.parametrize("logs", SAMPLES, ids=lambda logs: f"{logs.parts[-3]}/{logs.parts[-2]}")
 def test_all_analyses_find_no_more_than_those_with_input(logs, monkeypatch):
-    read, _ = read_paths([str(logs)], api.load_knowledge().reader, jobs=1)
+    read, _ = read_paths([str(logs)], api.load_knowledge().reader)
     chosen, every = read, deepcopy(read)
     build(chosen)
     monkeypatch.setattr(derivations.Analysis, "has_input", lambda analysis, given: True)
