@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diagnose.engine.availability import MATCHING_TEXT
-from diagnose.engine.cascade import Node
 from diagnose.engine.match import EVIDENCE_SHOWN, RuleOutcome
+from diagnose.engine.node import Node
 from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged

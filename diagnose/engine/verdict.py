@@ -4,13 +4,13 @@ Rules only propose. Here their matches become nodes of the cascade graph, the gr
 and every finding gets its role and its confidence.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from diagnose.engine import cascade, weigh
-from diagnose.engine.cascade import Node
 from diagnose.engine.match import Match, RuleOutcome
+from diagnose.engine.node import Node
 from diagnose.facts.case import Case
 from diagnose.model.event import Event
 from diagnose.model.report import Culprit, Role
@@ -208,15 +208,11 @@ def _role(node: Node, chosen: Sequence[Node]) -> Role:
 
 def _name_keys(nodes: Sequence[Node]) -> None:
     """Give each finding the key ``rule@who``, made unique."""
-    taken: set[str] = set()
+    taken: Counter[str] = Counter()
     for node in nodes:
         key = f"{node.rule.id}@{_who(node.culprit)}"
-        number = 2
-        while key in taken:
-            key = f"{node.rule.id}@{_who(node.culprit)}#{number}"
-            number += 1
-        taken.add(key)
-        node.key = key
+        taken[key] += 1
+        node.key = key if taken[key] == 1 else f"{key}#{taken[key]}"
 
 
 def _who(culprit: Culprit) -> str:
@@ -231,11 +227,12 @@ def _who(culprit: Culprit) -> str:
 
 def _rivals(root: Node, judged: Sequence[Judged]) -> list[tuple[Node, str]]:
     rivals: dict[str, tuple[Node, str]] = {}
+    explained = root.reach()
     for other in judged:
         node = other.node
         if node.cause.id == root.cause.id or other.role in ("root", "context"):
             continue
-        if node in root.reach():
+        if node in explained:
             reason = "it is explained by this finding"
         elif other.role == "contributing" and node.confidence < weigh.NAMED:
             reason = "too little evidence"

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from diagnose.engine.cascade import Node
+from diagnose.engine.node import Node
 from diagnose.engine.schema import AnyOf, EventCondition, compares_population
 from diagnose.facts.case import Case
 from diagnose.facts.votes import SEEN

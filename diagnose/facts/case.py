@@ -1,31 +1,26 @@
 """The case: everything the rules may ask, made from what was read."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from diagnose.facts import collectives, gpu_memory, resume_points, scaling, stragglers
-from diagnose.facts.aftermath import mark_aftermath
+from diagnose.facts.analyses import AFTER_PROGRESS, COMPLETING, OF_RECORDS, OF_THE_JOB
 from diagnose.facts.attempts import Attempts, find_attempts
-from diagnose.facts.belonging import relate_to_job
-from diagnose.facts.cancels import relate_cancels
 from diagnose.facts.clock import Clocks
 from diagnose.facts.communicators import name_communicators
 from diagnose.facts.consecutive import name_writers
-from diagnose.facts.derivations import derive, insert
-from diagnose.facts.gpu_holders import add_foreign
+from diagnose.facts.derivations import Given, at_once, in_turn
 from diagnose.facts.gpus import place_errors
-from diagnose.facts.host_ends import relate_host_ends
 from diagnose.facts.identity import use_host_names
-from diagnose.facts.inits import stuck_inits
 from diagnose.facts.job import JobModel, build_job
 from diagnose.facts.moments import align_attempts, barriers, file_clocks, log_ends
 from diagnose.facts.pods import name_nodes
 from diagnose.facts.progress import Progress
-from diagnose.facts.victims import mark_victims
-from diagnose.facts.waiting import hung_watchdogs, mark_open_work, silent_ranks
+from diagnose.facts.records import Records
+from diagnose.facts.sizes import set_apart
 from diagnose.model.baseline import Baseline
-from diagnose.model.event import Clock, Event, Fact, Points
+from diagnose.model.event import Clock, Event, Fact, Points, Value
 from diagnose.model.reading import Reading
 from diagnose.model.topology import Topology
 
@@ -40,7 +35,7 @@ class Case:
     """One input, ready for the rules.
 
     Args:
-        reading: What was read; the rank, host and attempt of its events are completed.
+        records: What was read; the rank, host and attempt of its events are completed.
         attempts: Which lines belong to which start of the job.
         job: Who is who.
         clocks: When is when.
@@ -50,7 +45,7 @@ class Case:
         baseline: What the run is held against, if it is.
     """
 
-    reading: Reading
+    records: Records
     attempts: Attempts
     job: JobModel
     clocks: Clocks
@@ -60,22 +55,27 @@ class Case:
     baseline: Baseline | None = None
 
     @property
+    def reading(self) -> Reading:
+        """What was read."""
+        return self.records.reading
+
+    @property
     def events(self) -> list[Event]:
         """All events, in the order of sources and lines."""
         return self.reading.events
 
     def names(self) -> set[str]:
         """Return the names of all events."""
-        return set(self._by_name)
+        return set(self.records.named)
 
     def named(self, name: str) -> list[Event]:
         """Return the events of one name, in the order of sources and lines."""
-        return self._by_name.get(name, [])
+        return self.records.named.get(name, [])
 
     def add(self, events: list[Event]) -> None:
         """Add events that follow from the whole case; they come up in all later answers."""
-        insert(self.reading, events)
-        for answer in ("_by_name", "facts", "_facts_by_name", "_writers"):
+        self.records.add(events)
+        for answer in ("facts", "_facts_by_name", "_writers"):
             self.__dict__.pop(answer, None)
 
     @cached_property
@@ -161,13 +161,6 @@ class Case:
         return self.clocks.iso(time, clock)
 
     @cached_property
-    def _by_name(self) -> dict[str, list[Event]]:
-        found: dict[str, list[Event]] = {}
-        for event in self.events:
-            found.setdefault(event.name, []).append(event)
-        return found
-
-    @cached_property
     def _facts_by_name(self) -> dict[str, list[Fact]]:
         found: dict[str, list[Fact]] = {}
         for fact in self.facts:
@@ -210,7 +203,7 @@ def build(reading: Reading, topology: Topology | None = None) -> Case:
     if topology is not None:
         reading.topology = topology
         use_host_names(reading, topology.names)
-    runs = scaling.set_apart(reading)
+    runs = set_apart(reading)
     attempts = find_attempts(reading)
     attempts.placed(reading.events)
     name_communicators(reading.events)
@@ -222,34 +215,37 @@ def build(reading: Reading, topology: Topology | None = None) -> Case:
     by_file = file_clocks(reading)
     clocks.repair(barriers(reading, attempts, clocks, by_file))
     align_attempts(reading, attempts, clocks, by_file)
-    derive(reading, attempts, clocks, by_file)
+    records = Records(reading)
+    given = Given(
+        records=records, attempts=attempts, job=job, clocks=clocks, by_file=by_file, runs=runs
+    )
+    in_turn(COMPLETING, given)
+    at_once(OF_RECORDS, given)
     job.ends = log_ends(reading, clocks, by_file, job.host_of)
-    relate_to_job(reading, job, clocks)
-    if reading.partial is None:  # else logs end where the reading did
-        relate_host_ends(reading, job, clocks, by_file)
-    insert(reading, attempts.placed(scaling.derive(reading, job, runs, by_file)))
-    insert(reading, attempts.placed(stragglers.derive(reading, job, attempts, by_file)))
-    insert(reading, list(stuck_inits(reading.events, job)))
-    insert(reading, list(hung_watchdogs(reading.events, job)))
-    if reading.partial is None:
-        insert(reading, list(silent_ranks(reading, job, clocks)))
-    insert(reading, list(collectives.derive(reading.events, job.report.world_size, clocks)))
+    in_turn(OF_THE_JOB, given)
     progress = Progress(reading, attempts, clocks, by_file)
-    relate_cancels(reading.events, progress, clocks)
-    mark_victims(reading.events, progress, clocks)
-    mark_aftermath(reading.events, clocks)
-    mark_open_work(reading.events, progress, job.report.world_size)
-    gpu_memory.complete(reading, job, attempts, clocks, by_file)
-    add_foreign(reading.events, job)
-    last = progress.last_step()
-    if last is not None and last.step is not None:
-        time = clocks.iso(last.time, last.clock)
-        step = int(last.step) if last.step.is_integer() else last.step
-        job.report.last_progress = {"step": step, "time": time}
-    insert(reading, attempts.placed(list(resume_points.derive(reading, job.report))))
-    job.report.checkpoint = resume_points.checkpoint_of(reading.events)
+    job.report.last_progress = _last_progress(progress, clocks)
+    in_turn(AFTER_PROGRESS, replace(given, progress=progress))
+    job.report.checkpoint = _checkpoint(records.named.get("ckpt.resume_point", ()))
     job.report.start = _start(reading, clocks)
-    return Case(reading, attempts, job, clocks, by_file, progress)
+    return Case(records, attempts, job, clocks, by_file, progress)
+
+
+def _last_progress(progress: Progress, clocks: Clocks) -> dict[str, Value] | None:
+    """Return the last step that any rank logged, as the report shows it."""
+    last = progress.last_step()
+    if last is None or last.step is None:
+        return None
+    step = int(last.step) if last.step.is_integer() else last.step
+    return {"step": step, "time": clocks.iso(last.time, last.clock)}
+
+
+def _checkpoint(points: Sequence[Event]) -> dict[str, Value] | None:
+    """Return the checkpoint to resume from, None if there is none or runs differ in it."""
+    if len({str(event.fields.get("step")) for event in points}) != 1:
+        return None
+    names = ("step", "path", "newer", "steps", "seconds")
+    return {name: points[0].fields.get(name) for name in names}
 
 
 def _fact_name(event: Event) -> str:

@@ -31,6 +31,18 @@ FEWEST_WAITS = 3
 """Waits between step lines from which the usual one is known."""
 
 
+def derive(reading: Reading, clocks: Clocks) -> Iterator[Event]:
+    """Yield the saves that were waited for, and those without an end.
+
+    Args:
+        reading: With ranks, hosts and attempts completed.
+        clocks: Of the input, repaired.
+    """
+    yield from saves(reading, clocks)
+    yield from gaps(reading)
+    yield from open_saves(reading, clocks)
+
+
 def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
     """Yield the saves that training waited for, with how long.
 
@@ -44,7 +56,8 @@ def saves(reading: Reading, clocks: Clocks) -> Iterator[Event]:
     starts: dict[tuple[str, int | None], Event] = {}
     scheduled: set[tuple[str, Value]] = set()
     waited = waiting_ranks(reading.events)
-    for event in sorted(reading.events, key=lambda one: (one.file, one.line)):
+    told = (event for event in reading.events if event.name.startswith("ckpt.save_"))
+    for event in sorted(told, key=lambda one: (one.file, one.line)):
         writer = event.file, event.rank
         if event.name == "ckpt.save_start":
             if writer not in starts:  # one save may announce each of its files

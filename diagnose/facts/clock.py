@@ -7,7 +7,6 @@ error of that estimate.
 """
 
 import math
-from calendar import isleap
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -39,6 +38,9 @@ LATEST_STAMP = 4e9
 
 UNKNOWN_ZONE = 14 * 3600.0
 """Error between a stamp with a zone and one without: the farthest zone from UTC."""
+
+COMPARED = 64
+"""Clocks of which moments are compared where many hosts saw the same."""
 
 DAY = 86_400.0
 
@@ -98,6 +100,7 @@ class Clocks:
     def __init__(self, reading: Reading) -> None:
         self._year = _Years(reading)
         self._offsets: dict[Domain, Offset] = {}
+        self._domains: dict[tuple[str, str], Domain] = {}
         self._one_zone = _one_zone(reading, self._year)
 
     def repair(self, barriers: Iterable[Barrier]) -> None:
@@ -115,9 +118,13 @@ class Clocks:
         if time is None or math.isnan(time) or clock is Clock.NONE:
             return None
         clock = clock_of(time, clock)
-        time = self.completed(time, clock)
-        place = Domain(host or f"file {file}", _family(clock))
-        return Instant(time, place, file, time.is_integer())
+        if clock is Clock.YEARLESS:
+            time = self._year.complete(time)
+        place = host or f"file {file}", _family(clock)
+        domain = self._domains.get(place)
+        if domain is None:
+            domain = self._domains[place] = Domain(*place)
+        return Instant(time, domain, file, time.is_integer())
 
     def completed(self, time: float, clock: Clock) -> float:
         """Return a stamp with its year; other clocks' stamps stay what they are."""
@@ -191,11 +198,30 @@ def clock_of(time: float, clock: Clock) -> Clock:
         clock: Of the file, of which the stamp may be an exception.
     """
     begin, end = _YEARLESS
-    if clock in (Clock.YEARLESS, Clock.DAYTIME) and time >= end:
-        return Clock.LOCAL
-    if begin <= time < end and clock in (Clock.UTC, Clock.LOCAL, Clock.DAYTIME):
+    if time >= end:
+        return Clock.LOCAL if clock in (Clock.YEARLESS, Clock.DAYTIME) else clock
+    if begin <= time and clock in (Clock.UTC, Clock.LOCAL, Clock.DAYTIME):
         return Clock.DAYTIME if time < begin + DAY else Clock.YEARLESS
     return clock
+
+
+def first_of_each(instants: Iterable[Instant | None], *, last: bool = False) -> list[Instant]:
+    """Return the earliest of some moments by each clock, or the latest; of many clocks some.
+
+    Thousands of ranks begin or stop at once; what has to be compared with all of them would else
+    be compared with each.
+
+    Args:
+        instants: None are left out.
+        last: Whether the latest are asked for.
+    """
+    found: dict[Domain, Instant] = {}
+    known = (one for one in instants if one is not None)
+    for instant in sorted(known, key=lambda one: one.seconds, reverse=last):
+        found.setdefault(instant.domain, instant)
+        if len(found) == COMPARED:
+            break
+    return list(found.values())
 
 
 def estimate_offsets(barriers: Iterable[Barrier]) -> dict[Domain, Offset]:
@@ -233,7 +259,7 @@ def _one_file_error(a: Instant, b: Instant) -> float:
 
 
 def _family(clock: Clock) -> str:
-    return "local" if clock is Clock.YEARLESS else clock.value
+    return "local" if clock is Clock.YEARLESS else str(clock)
 
 
 def _within_half_a_day(seconds: float) -> float:
@@ -268,6 +294,7 @@ class _Years:
         dated += [time for points in reading.points for time in points.times[:1]]
         dated = [time for time in dated if _YEARLESS[1] <= time < LATEST_STAMP]
         self._middle = median_low(dated) if dated else None
+        self._shifts: dict[int, list[float]] = {}
         self._new_year = _new_year(time for time, clock in stamps if clock is Clock.YEARLESS)
 
     @property
@@ -283,8 +310,12 @@ class _Years:
         if self._middle is None:
             return _in_year(time, _YEARLESS_BASE - 1) if time > self._new_year else time
         middle = self._middle
-        year = datetime.fromtimestamp(middle, UTC).year
-        candidates = [_in_year(time, one) for one in (year - 1, year, year + 1)]
+        day = int(time // DAY)
+        if day not in self._shifts:
+            year = datetime.fromtimestamp(middle, UTC).year
+            start = day * DAY
+            self._shifts[day] = [_in_year(start, one) - start for one in (year - 1, year, year + 1)]
+        candidates = [time + shift for shift in self._shifts[day]]
         return min(candidates, key=lambda one: abs(one - middle))
 
 
@@ -303,7 +334,7 @@ def _new_year(times: Iterable[float]) -> float:
 
 
 def _in_year(time: float, year: int) -> float:
-    moment = datetime.fromtimestamp(time, UTC)
-    if moment.month == 2 and moment.day == 29 and not isleap(year):
+    try:
+        return datetime.fromtimestamp(time, UTC).replace(year=year).timestamp()
+    except ValueError:  # 29 February, which that year does not have
         return math.inf
-    return moment.replace(year=year).timestamp()

@@ -1,117 +1,117 @@
-"""Everything that follows from records taken together and stands in no single line."""
+"""Runs the analyses whose input was read, and adds what they find.
 
-from diagnose.facts import (
-    bandwidth,
-    call_sites,
-    checkpoints,
-    collectives,
-    differences,
-    ended_workers,
-    endpoints,
-    exits,
-    fabric,
-    fingerprints,
-    gpu_clocks,
-    index_failures,
-    inits,
-    losses,
-    memory_growth,
-    nccl_calls,
-    pace,
-    resume_points,
-    scaling,
-    serving,
-    settings,
-    several_jobs,
-    stacks,
-    stragglers,
-    variable_values,
-    variables,
-    waiting,
-)
+To import all of them takes longer than to read a snippet, so each is imported only where there is
+something that it starts from. What it looks at besides is its own affair.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
 from diagnose.facts.attempts import Attempts
-from diagnose.facts.baseline import known
 from diagnose.facts.clock import Clocks
-from diagnose.facts.topology import known as of_topology
+from diagnose.facts.job import JobModel
+from diagnose.facts.progress import Progress
+from diagnose.facts.records import Records
+from diagnose.facts.sizes import Run
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
-DERIVED = (
-    *known.EVENTS,
-    *of_topology.EVENTS,
-    *checkpoints.EVENTS,
-    *collectives.EVENTS,
-    *bandwidth.EVENTS,
-    *gpu_clocks.EVENTS,
-    *fabric.EVENTS,
-    *call_sites.EVENTS,
-    *differences.EVENTS,
-    *endpoints.EVENTS,
-    *ended_workers.EVENTS,
-    *exits.EVENTS,
-    *fingerprints.EVENTS,
-    *index_failures.EVENTS,
-    *inits.EVENTS,
-    *losses.EVENTS,
-    *memory_growth.EVENTS,
-    *nccl_calls.EVENTS,
-    *pace.EVENTS,
-    *resume_points.EVENTS,
-    *scaling.EVENTS,
-    *serving.EVENTS,
-    *several_jobs.EVENTS,
-    *stacks.EVENTS,
-    *stragglers.EVENTS,
-    *variable_values.EVENTS,
-    *variables.EVENTS,
-    *waiting.EVENTS,
-)
-"""Names of the derived events."""
 
-
-def derive(reading: Reading, attempts: Attempts, clocks: Clocks, by_file: dict[str, Clock]) -> None:
-    """Add the derived events and series to a reading.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What analyses are given.
 
     Args:
-        reading: With ranks, hosts and attempts completed; changed in place.
+        records: With ranks, hosts and attempts completed.
         attempts: Of the input.
+        job: Who is who.
         clocks: Of the input, repaired.
         by_file: What the stamps of each file are measured against.
+        runs: Of the job at several sizes, by size; none where the input is one run.
+        progress: What shows that the job still worked; known to the last analyses alone.
     """
-    nccl = settings.versions(reading.events)["nccl"]
-    nccl_calls.count_repeats(reading.events)
-    stacks.name_pids(reading.events)
+
+    records: Records
+    attempts: Attempts
+    job: JobModel
+    clocks: Clocks
+    by_file: dict[str, Clock]
+    runs: Sequence[Run] = ()
+    progress: Progress | None = None
+
+    @property
+    def reading(self) -> Reading:
+        """The input; analyses may add series to it."""
+        return self.records.reading
+
+    @property
+    def events(self) -> list[Event]:
+        """All events, in the order of sources and lines."""
+        return self.records.reading.events
+
+    def named(self, name: str) -> Sequence[Event]:
+        """Return the events of one name."""
+        return self.records.named.get(name, ())
+
+
+Work = Callable[[Any, Given], Iterable[Event] | None]
+"""Asks the module of an analysis; None is the answer of one that completes events in place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """One analysis, which has nothing to say where none of what it starts from was read.
+
+    Args:
+        module: Below ``diagnose.facts``.
+        work: Calls it.
+        events: Beginnings of names of events.
+        series: Metrics, each with the fewest points that one writer must have of it.
+        runs: It starts from runs of the job at several sizes as well.
+        whole: It asks where logs end, which is where the reading did if that was cut short.
+    """
+
+    module: str
+    work: Work
+    events: tuple[str, ...] = ()
+    series: Mapping[str, int] = field(default_factory=dict)
+    runs: bool = False
+    whole: bool = False
+
+    def has_input(self, given: Given) -> bool:
+        """Return whether there is anything to start from."""
+        if self.whole and given.reading.partial is not None:
+            return False
+        return (
+            any(name.startswith(self.events) for name in given.records.named)
+            or any(
+                len(points.values) >= self.series.get(points.metric, math.inf)
+                for points in (given.reading.points if self.series else ())
+            )
+            or (self.runs and bool(given.runs))
+        )
+
+    def load(self) -> Any:
+        """Return the module."""
+        return import_module(f"diagnose.facts.{self.module}")
+
+
+def at_once(analyses: Sequence[Analysis], given: Given) -> None:
+    """Add what analyses find, none of which sees what another one found."""
     found = [
-        *checkpoints.saves(reading, clocks),
-        *checkpoints.gaps(reading),
-        *checkpoints.open_saves(reading, clocks),
-        *losses.derive(reading, attempts, clocks, by_file),
-        *memory_growth.growths(reading, by_file),
-        *pace.derive(reading, attempts, clocks, by_file),
-        *bandwidth.derive(reading.events, reading.topology),
-        *gpu_clocks.derive([one for one in reading.events if one.name == "nvidia_smi.monitor"]),
-        *fabric.derive(reading.events, clocks),
-        *call_sites.derive(reading.events),
-        *differences.derive(reading.events),
-        *endpoints.derive(reading),
-        *ended_workers.derive(reading.events),
-        *exits.derive(reading.events, clocks),
-        *fingerprints.derive(reading.events),
-        *index_failures.derive(reading),
-        *nccl_calls.derive(reading.events),
-        *serving.derive(reading.events, clocks),
-        *several_jobs.derive(reading.events),
-        *variables.names(reading.events, nccl),
-        *variable_values.values(reading.events, nccl),
-        *stacks.derive(reading.events),
+        event
+        for analysis in analyses
+        if analysis.has_input(given)
+        for event in analysis.work(analysis.load(), given) or ()
     ]
-    insert(reading, attempts.placed(found))
+    given.records.add(given.attempts.placed(found))
 
 
-def insert(reading: Reading, found: list[Event]) -> None:
-    """Add derived events to a reading, in the order of sources and lines."""
-    if not found:
-        return
-    place = {source.name: number for number, source in enumerate(reading.sources)}
-    reading.events.extend(found)
-    reading.events.sort(key=lambda one: (place.get(one.file, len(place)), one.file, one.line))
+def in_turn(analyses: Sequence[Analysis], given: Given) -> None:
+    """Add what analyses find, one after another."""
+    for analysis in analyses:
+        if analysis.has_input(given):
+            given.records.add(analysis.work(analysis.load(), given) or ())

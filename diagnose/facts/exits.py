@@ -18,7 +18,7 @@ fault or a kill from outside is none. A worker that timed out and exits with a c
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from diagnose.facts.clock import Clocks
+from diagnose.facts.clock import Clocks, first_of_each
 from diagnose.model.event import Event, Nature, Value
 
 EVENTS = ("launcher.first_exit", "job.early_exit", "job.left_alone")
@@ -85,15 +85,21 @@ def waiting_ranks(events: Iterable[Event]) -> set[int | None]:
 
 
 def _early(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
-    timeouts = [event for event in events if event.name == "c10d.watchdog_timeout"]
+    timeouts: dict[int, list[Event]] = {}
+    for event in events:
+        if event.name == "c10d.watchdog_timeout":
+            timeouts.setdefault(event.attempt, []).append(event)
+    waited = {attempt: {one.rank for one in found} for attempt, found in timeouts.items()}
+    # A timeout is repeated by lines of an exception, which have no stamp.
+    first = {attempt: first_of_each(map(clocks.of, found)) for attempt, found in timeouts.items()}
     for event in events:
         if event.name != "c10d.not_destroyed" or event.rank is None:
             continue
-        others = [one for one in timeouts if one.attempt == event.attempt]
-        if any(one.rank in (None, event.rank) for one in others):
+        if not waited.get(event.attempt, set()).isdisjoint({None, event.rank}):
             continue
-        # A timeout is repeated by lines of an exception, which have no stamp.
-        known = [apart for one in others if (apart := clocks.apart(event, one)) is not None]
+        at = clocks.of(event)
+        others = (clocks.difference(at, one) for one in first.get(event.attempt, ()))
+        known = [apart for apart in others if apart is not None]
         if known and all(seconds > error + WELL_BEFORE for seconds, error in known):
             yield replace(event, name=EVENTS[1], nature=Nature.MEASUREMENT)
 

@@ -15,7 +15,7 @@ well; the log of a management controller goes back for years. Their events get:
 from collections.abc import Mapping
 
 from diagnose.facts.belonging import STARTS
-from diagnose.facts.clock import Clocks, Instant
+from diagnose.facts.clock import Clocks, Instant, first_of_each
 from diagnose.facts.job import JobModel
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
@@ -38,10 +38,12 @@ def relate_host_ends(
     if not ends:
         return
     starts = _starts(reading, job, clocks, by_file)
+    by_rank = (end for who, found in job.ends.items() if isinstance(who, int) for end in found)
+    last = first_of_each(by_rank, last=True)
     for event in ends:
         at = clocks.of(event)
         event.fields["after_start"] = _since(starts, at, clocks, latest=False)
-        event.fields["silence"] = _silence(event, at, job, clocks)
+        event.fields["silence"] = _silence(event, at, last, job, clocks)
 
 
 def _starts(
@@ -73,20 +75,26 @@ def _starts(
         for points in reading.points
         if points.times
     ]
-    return [at for at in (*firsts, *stated, *steps) if at is not None]
+    return first_of_each((*firsts, *stated, *steps))
 
 
-def _silence(event: Event, at: Instant | None, job: JobModel, clocks: Clocks) -> float | None:
-    own = [
-        end
-        for who, found in job.ends.items()
-        if isinstance(who, int) and event.host is not None and job.host_of(who) == event.host
-        for end in found
-    ]
+def _silence(
+    event: Event, at: Instant | None, last: list[Instant], job: JobModel, clocks: Clocks
+) -> float | None:
+    """Return the seconds from the last line of a host's ranks, else of all ranks, to its end.
+
+    Args:
+        event: About the host.
+        at: When it ended.
+        last: Where the logs of all ranks end.
+        job: Who is who.
+        clocks: Of the input, repaired.
+    """
+    ranks = job.ranks_on(event.host) if event.host is not None else []
+    own = [end for rank in ranks for end in job.ends.get(rank, ())]
     if own:
         return _since(own, at, clocks, latest=True)
-    others = [end for who, found in job.ends.items() if isinstance(who, int) for end in found]
-    quiet = _since(others, at, clocks, latest=True)
+    quiet = _since(last, at, clocks, latest=True)
     return None if quiet is None else max(0.0, quiet)
 
 

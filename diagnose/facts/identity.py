@@ -47,6 +47,11 @@ def drop_speakers(events: Iterable[Event]) -> None:
             event.host = event.gpu = event.pid = event.local_rank = None
 
 
+def is_print_out(event: Event) -> bool:
+    """Return whether an event stands in the print-out of a tool rather than in a rank's log."""
+    return event.name == "stack.dump" and event.fields["tool"] != "faulthandler"
+
+
 def host_addresses(events: Iterable[Event], topology: Topology | None) -> dict[str, str]:
     """Return the host of each address and other name by the inventory and, above it, the logs.
 

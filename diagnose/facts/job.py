@@ -5,6 +5,7 @@ What no log states stays unknown. A highest rank seen is only a lower bound of t
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from diagnose.facts import settings
 from diagnose.facts.agents import (
@@ -39,7 +40,7 @@ INVENTORIES = frozenset({"slurm.node_state", "host.boot"})
 """Events that a list of all nodes of a cluster gives as well, of whatever jobs."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class JobModel:
     """Who is who in the job.
 
@@ -91,11 +92,7 @@ class JobModel:
 
     def ranks_on(self, host: str | None) -> list[int]:
         """Return the global ranks placed on a host, on None those of all hosts."""
-        return sorted(
-            rank
-            for rank, process in self.placements.items()
-            if host is None or process.host == host
-        )
+        return sorted(self.placements) if host is None else self._by_host.get(host, [])
 
     def rank_of_gpu(self, host: str | None, gpu: str) -> int | None:
         """Return the rank that runs on a GPU, None if unknown or not one alone.
@@ -136,6 +133,14 @@ class JobModel:
         ends = self.ends.get(host if rank is None else rank, [])
         dated = (end.seconds for end in ends if end.domain.family in ("utc", "local"))
         return max(dated, default=None)
+
+    @cached_property
+    def _by_host(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for rank, process in sorted(self.placements.items()):
+            if process.host is not None:
+                found.setdefault(process.host, []).append(rank)
+        return found
 
     def _placed(self, rank: int | None) -> Process:
         return self.placements.get(-1 if rank is None else rank, _UNKNOWN)

@@ -5,8 +5,9 @@ of it failed or was ended and none of its programs wrote afterwards.
 """
 
 from collections.abc import Iterator
+from heapq import nlargest
 
-from diagnose.facts.clock import Clocks, Instant
+from diagnose.facts.clock import COMPARED, Clocks, Instant
 from diagnose.facts.job import JobModel
 from diagnose.model.event import Event, Nature
 from diagnose.model.reading import Reading
@@ -39,14 +40,15 @@ class JobEnd:
         self._clocks = clocks
         programs = [one for one in reading.events if one.name.startswith(PROGRAMS)]
         over = any(one.nature in ENDED for one in programs)
-        self._ends = list(_latest(_moments(reading, programs, job, clocks))) if over else []
+        ends = _latest(_moments(reading, programs, job, clocks)) if over else ()
+        self._ends = nlargest(COMPARED, ends, key=lambda one: one.seconds)
 
     def before(self, event: Event) -> bool:
         """Return whether the job was over when a machine said something; False if unknown."""
         at = self._clocks.of(event, onset=True)
         if at is None or not self._ends or not event.name.startswith(MACHINES):
             return False
-        apart = [self._clocks.difference(end, at) for end in self._ends]
+        apart = (self._clocks.difference(end, at) for end in self._ends)
         return all(found is not None and found[0] - found[1] > SETTLED for found in apart)
 
 

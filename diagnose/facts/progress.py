@@ -7,32 +7,28 @@ and attempt the last marks count, by stamp and by line; where several ranks writ
 without saying who they are, that is the last steps.
 """
 
-import math
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from heapq import nlargest
 from typing import Literal
 
-from diagnose.facts.attempts import Attempts, step_counters
+from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Clocks, Instant
 from diagnose.facts.exits import EXITS
-from diagnose.model.event import Clock, Event, Nature, Points, Writer
+from diagnose.facts.marks import (
+    ENDS,
+    FAR_PAST,
+    Mark,
+    Marks,
+    counters,
+    event_marks,
+    mark_of,
+    series_marks,
+)
+from diagnose.model.event import Clock, Event, Nature
 from diagnose.model.reading import Reading
-
-WORK = ("nccl.collective", "train.", "inference.")
-"""Beginnings of the names of records of work. A start, a save or an end is none of it: a job that
-failed also comes up, saves and exits; nor is a link that came back.
-"""
-
-ENDS = frozenset({"train.exit", "bench.finished"})
 
 SUCCESS = frozenset({"done", "duration", "iteration"})
 """Reasons of an end that training reaches only when it went well."""
-
-UNNUMBERED = ("loss", "epoch", "grad_norm", "step_time")
-"""Metrics of one training record each, for programs that print no step beside them."""
 
 LOST_PEERS = frozenset(
     {
@@ -54,37 +50,9 @@ BEFORE_END = 60.0
 WELL_PAST = 2
 """Later steps of the peers: the one in flight, and one that needs every rank."""
 
-FAR_PAST = 5
-"""Later steps, printed or not, after which no later failure of the job belongs to the error."""
 
-
-ONE_CLOCK = 30.0
-"""Seconds within which all ranks print a step, if their clocks agree."""
-
-
-@dataclass(slots=True)
-class Mark:
-    """One of the last signs of progress of one writer in one attempt.
-
-    Args:
-        file: Where it stands.
-        rank: Whose, if known.
-        attempt: Of which attempt.
-        line: Last line that shows progress.
-        instant: Last stamp that does.
-        step: Last completed step, None where the writer counts none.
-        time: Stamp of that step.
-        clock: What ``time`` is measured against.
-    """
-
-    file: str
-    rank: int | None
-    attempt: int
-    line: int
-    instant: Instant | None
-    step: float | None = None
-    time: float | None = None
-    clock: Clock = Clock.NONE
+Moment = tuple[Event, Instant | None, Instant | None]
+"""An event, its stamp, and of one without a stamp that of the next record of its writer."""
 
 
 class Progress:
@@ -106,15 +74,23 @@ class Progress:
     ) -> None:
         self._clocks = clocks
         self._events = reading.events
-        self.marks = [*_event_marks(reading.events, clocks)]
-        for points in _counters(reading.points):
-            clock = file_clocks.get(points.file, Clock.NONE)
-            self.marks.extend(_series_marks(points, attempts, clocks, clock))
-        self._successes = [
-            _mark(event, clocks)
+        self._marks = Marks(
+            [
+                *event_marks(reading.events, clocks),
+                *(
+                    mark
+                    for points in counters(reading.points)
+                    for mark in series_marks(
+                        points, attempts, clocks, file_clocks.get(points.file, Clock.NONE)
+                    )
+                ),
+            ]
+        )
+        self._successes = Marks(
+            mark_of(event, clocks)
             for event in reading.events
             if event.name in ENDS and event.fields.get("reason") in SUCCESS
-        ]
+        )
 
     def after(self, event: Event, by: Literal["rank", "job"] = "rank") -> bool | None:
         """Return whether progress followed an event in the same or a later attempt.
@@ -127,18 +103,19 @@ class Progress:
         Returns:
             None where no progress is known or nothing tells which came first.
         """
-        if any(self._follows(end, event) for end in self._successes):
+        moment = self._moment(event)
+        if any(self._follows(end, moment) for end in self._successes.near(event)):
             return True
         if event.name in LOST_PEERS and event.attempt in self._finished:
             return True
-        own = [mark for mark in self.marks if mark.rank == event.rank]
+        own = self._marks.of_rank(event.rank)
         if event.name in EXITS and event.rank is not None and self._other_zone(event, own):
             return None
         somewhere = event.rank is not None or event.host is not None
         of_one = (by == "rank" and somewhere) or event.name in KILLS
-        marks = own if of_one and event.rank is not None and own else self.marks
+        marks = own if of_one and event.rank is not None and own else self._marks.near(event)
         later = [mark for mark in marks if mark.attempt >= event.attempt]
-        answers = [self._follows(mark, event) for mark in later]
+        answers = [self._follows(mark, moment) for mark in later]
         following = [mark for mark, follows in zip(later, answers, strict=True) if follows]
         if following:
             return not of_one or marks is own or self._went_on(event, following)
@@ -186,8 +163,9 @@ class Progress:
         for event in reversed(self._events):
             if event.nature not in (Nature.ERROR, Nature.EFFECT) or event.attempt in found:
                 continue
-            current = (mark for mark in self.marks if mark.attempt >= event.attempt)
-            if not any(self._follows(mark, event) for mark in current):
+            moment = self._moment(event)
+            near = (one for one in self._marks.near(event) if one.attempt >= event.attempt)
+            if not any(self._follows(mark, moment) for mark in near):
                 found.add(event.attempt)
         return found
 
@@ -195,15 +173,15 @@ class Progress:
     def _finished(self) -> set[int]:
         """The attempts in which every writer made the last step of one that ended with success."""
         found: set[int] = set()
-        for attempt in {end.attempt for end in self._successes}:
+        for attempt in {end.attempt for end in self._successes.all}:
             last: dict[tuple[str, int | None], float] = {}
-            for mark in self.marks:
+            for mark in self._marks.all:
                 if mark.attempt == attempt and mark.step is not None:
                     writer = mark.file, mark.rank
                     last[writer] = max(mark.step, last.get(writer, mark.step))
             ended = [
                 last[end.file, end.rank]
-                for end in self._successes
+                for end in self._successes.all
                 if end.attempt == attempt and (end.file, end.rank) in last
             ]
             if ended and min(last.values()) >= max(ended):
@@ -215,7 +193,7 @@ class Progress:
 
         The rank that is furthest behind counts: one that is a step ahead only waits for it.
         """
-        stepped = [mark for mark in self.marks if mark.step is not None]
+        stepped = [mark for mark in self._marks.all if mark.step is not None]
         newest = max((mark.attempt for mark in stepped), default=0)
         current = [mark for mark in stepped if mark.attempt == newest]
         by_rank: dict[int, Mark] = {}
@@ -229,24 +207,26 @@ class Progress:
         return max(current, key=lambda mark: mark.step or 0, default=None)
 
     @cached_property
-    def _stamped(self) -> dict[str, list[Event]]:
-        """By file, the records with a stamp, in the order of lines."""
-        found: dict[str, list[Event]] = {}
+    def _stamped(self) -> dict[tuple[str, int | None, str | None], list[Event]]:
+        """By file and writer, the records with a stamp, in the order of lines."""
+        found: dict[tuple[str, int | None, str | None], list[Event]] = {}
         for event in sorted(self._events, key=lambda one: one.line):
             if self._clocks.of(event) is not None:
-                found.setdefault(event.file, []).append(event)
+                found.setdefault((event.file, event.rank, event.host), []).append(event)
         return found
+
+    def _moment(self, event: Event) -> Moment:
+        seen = self._clocks.of(event)
+        return event, seen, self._no_later(event) if seen is None else None
 
     def _no_later(self, event: Event) -> Instant | None:
         """Return the stamp of the next record of its writer in that file."""
-        behind = self._stamped.get(event.file, [])
-        for other in behind[bisect_right(behind, event.line, key=lambda one: one.line) :]:
-            if other.rank == event.rank and other.host == event.host:
-                return self._clocks.of(other)
-        return None
+        own = self._stamped.get((event.file, event.rank, event.host), [])
+        place = bisect_right(own, event.line, key=lambda one: one.line)
+        return self._clocks.of(own[place]) if place < len(own) else None
 
-    def _follows(self, mark: Mark, event: Event) -> bool | None:
-        seen = self._clocks.of(event)
+    def _follows(self, mark: Mark, moment: Moment) -> bool | None:
+        event, seen, bound = moment
         if seen is not None and mark.instant is not None:
             apart = self._clocks.difference(seen, mark.instant)
             if apart is not None:
@@ -254,98 +234,9 @@ class Progress:
                 if abs(seconds) > error or mark.file != event.file:
                     return seconds > error
         elif seen is None and mark.instant is not None and mark.file != event.file:
-            bound = self._no_later(event)
             apart = self._clocks.difference(bound, mark.instant)
             if apart is not None and apart[0] > apart[1]:
                 return True
         if mark.file == event.file:
             return mark.line > event.end_line
         return True if mark.attempt > event.attempt else None
-
-
-def _event_marks(events: Iterable[Event], clocks: Clocks) -> Iterator[Mark]:
-    marks: dict[tuple[str, int | None, int], list[Mark]] = {}
-    for event in events:
-        if event.nature is not Nature.PROGRESS or event.name in ENDS:
-            continue
-        if not event.name.startswith(WORK):
-            continue
-        mark = _mark(event, clocks)
-        known = marks.setdefault((mark.file, mark.rank, mark.attempt), [])
-        if known:
-            mark.line = max(mark.line, known[-1].line)
-            mark.instant = _later(known[-1].instant, mark.instant)
-        known.append(mark)
-        del known[:-FAR_PAST]
-    for known in marks.values():
-        yield from known
-
-
-def _mark(event: Event, clocks: Clocks) -> Mark:
-    return Mark(event.file, event.rank, event.attempt, event.end_line, clocks.of(event))
-
-
-def _counters(series: list[Points]) -> list[Points]:
-    """Return one series of each writer: its step counter, else the records it prints."""
-    counters = step_counters(series)
-    counted = {points.writer for points in counters}
-    records: dict[Writer, Points] = {}
-    for points in series:
-        writer = points.writer
-        if points.metric not in UNNUMBERED or writer in counted:
-            continue
-        known = records.get(writer)
-        if known is None or len(points.lines) > len(known.lines):
-            records[writer] = points
-    return [*counters, *records.values()]
-
-
-def _series_marks(
-    points: Points, attempts: Attempts, clocks: Clocks, clock: Clock
-) -> Iterator[Mark]:
-    """Yield the marks of the highest steps of each attempt, or of the last records, in order.
-
-    Several ranks may print a step, with clocks of their own or one rank's log behind the other's:
-    its first line counts, so that no error is history that may have come later, and of stamps the
-    earliest, or none where they cannot be of one clock.
-    """
-    numbered = any(step == step for step in points.steps)
-    numbers = points.steps if numbered else points.lines
-    marks: dict[int, dict[float, Mark]] = {}
-    ends: dict[int, int] = {}
-    for attempt, begin, end in attempts.spans(points):
-        part = numbers[begin:end]
-        highest = nlargest(FAR_PAST, {number for number in part if number == number})
-        if not highest:
-            continue
-        last = next(place for place in range(end - 1, -1, -1) if numbers[place] == numbers[place])
-        ends[attempt] = max(points.lines[last], ends.get(attempt, 0))
-        known, least = marks.setdefault(attempt, {}), highest[-1]
-        for place in [place for place, number in enumerate(part, begin) if number >= least]:
-            number, line = numbers[place], points.lines[place]
-            mark = known.setdefault(
-                number, Mark(points.file, points.rank, attempt, line, None, clock=clock)
-            )
-            mark.step = number if numbered else None
-            mark.time = _agreed(mark.time, points.times[place])
-        for number in sorted(known)[:-FAR_PAST]:
-            del known[number]
-    for attempt, known in marks.items():
-        known[max(known)].line = ends[attempt]
-        for number in sorted(known):
-            mark = known[number]
-            mark.instant = clocks.instant(mark.time, mark.clock, host=points.host, file=points.file)
-            yield mark
-
-
-def _agreed(known: float | None, found: float) -> float | None:
-    """Return the earlier of two stamps of a step, NaN from where on they differ too much."""
-    if found != found or known is None:
-        return known if found != found else found
-    return min(known, found) if abs(known - found) <= ONE_CLOCK else math.nan
-
-
-def _later(known: Instant | None, found: Instant | None) -> Instant | None:
-    if known is None or found is None:
-        return found or known
-    return max(known, found, key=lambda instant: instant.seconds)

@@ -63,15 +63,6 @@ def derive(reading: Reading, job: Job) -> Iterator[Event]:
             yield event_from(event, "ckpt.rng_count", counts)
 
 
-def checkpoint_of(events: Iterable[Event]) -> dict[str, Value] | None:
-    """Return the checkpoint to resume from, None if there is none or runs differ in it."""
-    found = [event.fields for event in events if event.name == "ckpt.resume_point"]
-    if len({str(fields.get("step")) for fields in found}) != 1:
-        return None
-    names = ("step", "path", "newer", "steps", "seconds")
-    return {name: found[0].get(name) for name in names}
-
-
 def _newest(events: Sequence[Event], name: str, key: str) -> list[Event]:
     """Return the event of the highest step of each run."""
     found: dict[Value, Event] = {}

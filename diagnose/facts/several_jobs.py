@@ -16,19 +16,18 @@ from diagnose.model.event import Event, Nature, Value
 
 EVENTS = ("job.several",)
 
-NCCL_INIT = "nccl.comm_init"
 
 FEWEST = 2
 """Ranks that must have several processes; one may be a log that was copied or numbered wrongly."""
 
 
-def derive(events: Iterable[Event]) -> Iterator[Event]:
+def derive(inits: Iterable[Event]) -> Iterator[Event]:
     """Yield what shows that jobs were mixed, once.
 
     Args:
-        events: With ranks and attempts completed.
+        inits: The ``nccl.comm_init`` of the input, with ranks and attempts completed.
     """
-    inits = [event for event in events if event.name == NCCL_INIT and event.communicator]
+    inits = [event for event in inits if event.communicator]
     processes: dict[tuple[int, int], dict[str, Event]] = {}
     for event in inits:
         if event.rank is not None and event.pid is not None:

@@ -81,11 +81,6 @@ class Member:
         return (self.dump.fields["call"], *(way if isinstance(way, list) else ()))
 
 
-def is_print_out(event: Event) -> bool:
-    """Return whether an event stands in the print-out of a tool rather than in a rank's log."""
-    return event.name == DUMP and event.fields["tool"] != "faulthandler"
-
-
 def name_pids(events: Sequence[Event]) -> None:
     """Give dumps that name only a process the rank whose own lines have that pid, in place.
 

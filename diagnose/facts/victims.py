@@ -13,9 +13,10 @@ An exception of the same text is none of these: what many ranks meet at their ow
 """
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence, Set
 
-from diagnose.facts.clock import Clocks
+from diagnose.facts.clock import UNKNOWN_SKEW, Clocks, Instant
 from diagnose.facts.ended_workers import pid_owners
 from diagnose.facts.exits import TIED, own_exits
 from diagnose.facts.progress import Progress
@@ -24,7 +25,13 @@ from diagnose.model.event import Event, Nature
 TEARDOWN_TIME = 120.0
 """Seconds that a job may take to end after a failure: agents wait 30 s before they kill."""
 
+COMPARED = 64
+"""Failures that an exception is held against: thousands of ranks may fail in the same seconds, and
+the first of them that say something else tell as much as all."""
+
 ERRORS = ("python.", "dataloader.")
+
+_NUMBER = re.compile(r"\d+")
 
 
 def mark_victims(events: Sequence[Event], progress: Progress, clocks: Clocks) -> None:
@@ -63,13 +70,12 @@ def _victims(
         and (not exits or event.rank in exits)
         and progress.after(event, "job") is not True
     ]
-    failures = [*fatal, *exits.values()]
+    failures = _Failures([*fatal, *exits.values()], clocks)
     explained = {event.rank for event in fatal if event.rank in exits}
     return {
         (event.file, event.line)
         for event in errors
-        if _was_told(event, told, explained, clocks)
-        or any(_brought_down(event, failure, clocks) for failure in failures)
+        if _was_told(event, told, explained, clocks) or failures.brought_down(event)
     }
 
 
@@ -96,14 +102,64 @@ def _was_told(
     return apart is None or apart[0] >= -TIED - apart[1]
 
 
-def _brought_down(event: Event, failure: Event, clocks: Clocks) -> bool:
-    if event.rank == failure.rank or _says(event) == _says(failure):
+class _Failures:
+    """Failures that may have brought ranks down, by their stamps.
+
+    Args:
+        failures: Of one attempt.
+        clocks: Of the input, repaired.
+    """
+
+    def __init__(self, failures: Iterable[Event], clocks: Clocks) -> None:
+        self._clocks = clocks
+        self._stamped: dict[str, list[tuple[Instant, str, Event]]] = {}
+        for event in failures:
+            at = clocks.of(event)
+            if at is not None:
+                of_family = self._stamped.setdefault(at.domain.family, [])
+                of_family.append((at, _says(event), event))
+        for of_family in self._stamped.values():
+            of_family.sort(key=lambda one: one[0].seconds)
+        self._others = {family: _next_other(found) for family, found in self._stamped.items()}
+
+    def brought_down(self, event: Event) -> bool:
+        """Return whether another rank had failed shortly and clearly before, in other words."""
+        at = self._clocks.of(event)
+        if at is None:
+            return False
+        says = _says(event)
+        for family, found in self._stamped.items():
+            earliest = at.seconds - TEARDOWN_TIME - UNKNOWN_SKEW
+            place = 0
+            if len(found) > COMPARED:
+                place = bisect_left(found, earliest, key=lambda one: one[0].seconds)
+            asked = 0
+            while place < len(found) and asked < COMPARED:
+                failed, said, failure = found[place]
+                if said == says:
+                    place = self._others[family][place]
+                    continue
+                if failure.rank != event.rank and self._clearly_before(failed, at):
+                    return True
+                asked += 1
+                place += 1
         return False
-    apart = clocks.apart(failure, event)
-    return apart is not None and TIED + apart[1] < apart[0] <= TEARDOWN_TIME
+
+    def _clearly_before(self, failed: Instant, at: Instant) -> bool:
+        apart = self._clocks.difference(failed, at)
+        return apart is not None and TIED + apart[1] < apart[0] <= TEARDOWN_TIME
+
+
+def _next_other(found: Sequence[tuple[Instant, str, Event]]) -> list[int]:
+    """Return for each failure the place of the next one that says something else."""
+    places = [len(found)] * len(found)
+    for place in range(len(found) - 2, -1, -1):
+        same = found[place][1] == found[place + 1][1]
+        places[place] = places[place + 1] if same else place + 1
+    return places
 
 
 def _says(event: Event) -> str:
     """Return what an exception says, without its numbers."""
     said = f"{event.fields.get('type')}: {event.fields.get('message')}"
-    return re.sub(r"\d+", "0", said)
+    return _NUMBER.sub("0", said)

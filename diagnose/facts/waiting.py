@@ -21,11 +21,10 @@ else the one rank of the job that reports no timeout where all the others do.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from diagnose.facts.clock import Clocks, Instant
-from diagnose.facts.identity import is_writer
+from diagnose.facts.clock import Clocks, Instant, first_of_each
+from diagnose.facts.identity import is_print_out, is_writer
 from diagnose.facts.job import JobModel
 from diagnose.facts.progress import Progress
-from diagnose.facts.stacks import is_print_out
 from diagnose.model.event import Event, Nature, Value
 from diagnose.model.reading import Reading, SourceSummary
 
@@ -95,17 +94,20 @@ def silent_ranks(reading: Reading, job: JobModel, clocks: Clocks) -> Iterator[Ev
         return
     failed = {event.rank for event in reading.events if event.nature is Nature.ERROR}
     stamped = [onset for event in waits if (onset := clocks.of(event, onset=True)) is not None]
-    onsets = stamped or _last_stamps(waits, reading, job)
+    begun = stamped or _last_stamps(waits, reading, job)
+    onsets = [*first_of_each(begun), *first_of_each(begun, last=True)]
     found: list[tuple[int, SourceSummary, Gap]] = []
     for rank, source in sorted(_own_logs(reading).items()):
-        if rank in timed_out:
+        if rank in timed_out or (rank in failed and job.ends.get(rank)):
             continue
         gap = _gap(job.ends.get(rank, []), onsets, clocks)
         if stamped and gap.past is not None:
             gap = Gap()
-        if job.ends.get(rank) and (gap.seconds is None or rank in failed):
+        if job.ends.get(rank) and gap.seconds is None:
             continue
         found.append((rank, source, gap))
+        if len(found) > MOST_SILENT and len({job.host_of(one) for one, *_ in found}) > 1:
+            return
     silent = {rank for rank, *_ in found}
     host = _whole_host(silent, job)
     if len(silent) > MOST_SILENT and host is None:

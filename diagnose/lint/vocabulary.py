@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from diagnose.engine.reader import suggestion
-from diagnose.facts.derivations import DERIVED
+from diagnose.facts.analyses import derived_names
 from diagnose.model.event import ATTRIBUTES, Nature, Scalar
 from diagnose.parsers import convert
 from diagnose.parsers.base import IDENTITY, LineParser, Parser, Pattern
@@ -125,7 +125,7 @@ def vocabulary(parsers: Iterable[Parser]) -> Vocabulary:
     facts: dict[str, set[Scalar]] = {}
     metrics = {*ALIASES, "data_share", "comm_ratio"}
     modules: dict[ModuleType, None] = {}
-    for name in DERIVED:
+    for name in derived_names():
         events[name] = Emitted({DERIVING}, None, natures={Nature.MEASUREMENT})
     for parser in parsers:
         if isinstance(parser, LineParser):

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts.collectives.mismatch import Disagreement
-from diagnose.facts.collectives.report import event
-from diagnose.facts.collectives.state import NOT_COLLECTIVE, ROOTED, Member, Picture, at
+from diagnose.facts.collectives.report import Ranks, event, ranks_of
+from diagnose.facts.collectives.state import NOT_COLLECTIVE, ROOTED, Member, Picture, Place, at
 from diagnose.facts.collectives.waits import Wait
 from diagnose.model.event import Event, Value
 
@@ -21,27 +21,33 @@ def not_finished(
     that all have made it.
     """
     disputed = {(id(one.group), one.seq) for one in mixed}
-    found: dict[int, tuple[Member, list[int]]] = {}
+    found: dict[int, tuple[Member, Ranks]] = {}
+    ended: dict[Place, Ranks] = {}
     for group in picture.collectives():
         for member in group.members.values():
             call = member.oldest
             if call is None or at(member) in disputed:
                 continue
-            ahead = [
-                one.rank
-                for one in group.members.values()
-                if one.completed is not None and one.completed >= call.seq
-            ]
-            if not ahead or not (_needs_all(member) or _all_came(member, graph[member.rank])):
+            if at(member) not in ended:
+                ended[at(member)] = ranks_of(
+                    one.rank
+                    for one in group.members.values()
+                    if one.completed is not None and one.completed >= call.seq
+                )
+            ahead = ended[at(member)]
+            if not ahead.number or not (
+                _needs_all(member) or _all_came(member, graph[member.rank])
+            ):
                 continue
             known = found.get(member.rank)
             if known is None or _place(member) < _place(known[0]):
                 found[member.rank] = member, ahead
     if found.keys() >= graph.keys():
         return  # Nobody waits for them: dumps of a job at work, taken at slightly different times.
+    ranks = ranks_of(found)
     for _, (member, ahead) in sorted(found.items()):
         more = _counters(member, "completion")
-        yield event(NAME, member.event, member, found.keys(), ahead, more, known=len(picture.ranks))
+        yield event(NAME, member.event, member, ranks, ahead, more, known=len(picture.ranks))
 
 
 def not_started(picture: Picture, graph: Mapping[int, Wait]) -> Iterator[Event]:
@@ -51,11 +57,11 @@ def not_started(picture: Picture, graph: Mapping[int, Wait]) -> Iterator[Event]:
         if not (wait.late or wait.absent or wait.member.group.p2p):
             calls.setdefault(at(wait.member), []).append(wait.member)
     for members in calls.values():
-        begun = [one.rank for one in members if one.state == "started"]
+        begun = ranks_of(one.rank for one in members if one.state == "started")
         named = [one for one in members if one.state == "scheduled"]
-        if 2 * len(begun) <= len(members):
+        if 2 * begun.number <= len(members):
             continue
-        ranks = [one.rank for one in named]
+        ranks = ranks_of(one.rank for one in named)
         for member in named:
             more = _counters(member, "start")
             yield event(NAME, member.event, member, ranks, begun, more, known=len(picture.ranks))
@@ -72,7 +78,7 @@ def _counters(member: Member, shows: str) -> dict[str, Value]:
 
 def _needs_all(member: Member) -> bool:
     """Return whether what others have ended and this rank has not includes data of this rank."""
-    ended = max((one.completed or 0 for one in member.group.members.values()), default=0)
+    ended = member.group.ended
     first = member.oldest.seq if member.oldest else ended + 1
     return any(
         first <= seq <= ended and call.op not in ROOTED and call.op not in NOT_COLLECTIVE

@@ -17,7 +17,7 @@ from diagnose.facts.collectives.devices import not_finished, not_started
 from diagnose.facts.collectives.mismatch import disagreements, odd_calls
 from diagnose.facts.collectives.order import crossed_order
 from diagnose.facts.collectives.programs import behind, never_entered
-from diagnose.facts.collectives.report import event, nobody
+from diagnose.facts.collectives.report import event, nobody, ranks_of
 from diagnose.facts.collectives.state import Picture, at
 from diagnose.facts.collectives.waits import Wait, waits
 from diagnose.model.event import Event, Value
@@ -59,9 +59,9 @@ def _nobody_waits(picture: Picture) -> Iterator[Event]:
     dumped = [one for group in picture.groups for one in group.members.values()
               if one.basis == "dumps"]  # fmt: skip
     if dumped:
-        ranks = {one.rank for one in dumped}
-        name, first = "collective.nobody_waits", dumped[0]
-        yield nobody(event(name, first.event, first, (), ranks, known=len(picture.ranks)))
+        ranks = ranks_of({one.rank for one in dumped})
+        name, first, none = "collective.nobody_waits", dumped[0], ranks_of(())
+        yield nobody(event(name, first.event, first, none, ranks, known=len(picture.ranks)))
 
 
 def _waiting(picture: Picture, named: Sequence[Event]) -> Iterator[Event]:
@@ -72,7 +72,7 @@ def _waiting(picture: Picture, named: Sequence[Event]) -> Iterator[Event]:
     there = [one for one in waiting if (one.group.name, at(one)[1]) in missed]
     chosen = there or waiting
     if chosen:
-        ranks = [one.rank for one in chosen]
+        ranks = ranks_of(one.rank for one in chosen)
         first = chosen[0]
         yield event(
             "collective.waiting", first.event, first, ranks, ranks, known=len(picture.ranks)
@@ -89,7 +89,7 @@ def _unnamed(picture: Picture, graph: Mapping[int, Wait]) -> Iterator[Event]:
     together: dict[frozenset[int], list[int]] = {}
     for wait in ends:
         if not wait.member.group.p2p:
-            together.setdefault(frozenset(wait.absent), []).append(wait.member.rank)
+            together.setdefault(wait.absent, []).append(wait.member.rank)
     clear: set[int] = set()
     for absent, there in together.items():
         if len(there) >= max(WITNESSES, len(absent)):
@@ -97,19 +97,18 @@ def _unnamed(picture: Picture, graph: Mapping[int, Wait]) -> Iterator[Event]:
     doubtful = {absent: there for absent, there in together.items() if not absent & clear}
     suspects = clear.union(*(absent.union(there) for absent, there in doubtful.items()))
     for wait in ends:
-        if not wait.absent & suspects:  # a send or receive, of which either end may be stuck
-            doubtful[frozenset(wait.absent)] = [wait.member.rank]
+        if wait.absent.isdisjoint(suspects):  # a send or receive, of which either end may be stuck
+            doubtful[wait.absent] = [wait.member.rank]
             suspects |= wait.absent | {wait.member.rank}
     first = (ends or list(graph.values()))[0].member
     if suspects:
         name = "collective.suspects"
         more: dict[str, Value] = {
-            "absent": len({rank for one in ends for rank in one.absent}),
+            "absent": len(frozenset().union(*{one.absent for one in ends})),
             "certain": not doubtful,
         }
     else:
         name, suspects = "collective.all_waiting", set(graph)
         more = {"idle": len(picture.ranks) - len(graph)}
-    peers = graph.keys()
-    made = event(name, first.event, first, suspects, peers, more, known=len(picture.ranks))
-    yield nobody(made)
+    named, peers = ranks_of(suspects), ranks_of(graph)
+    yield nobody(event(name, first.event, first, named, peers, more, known=len(picture.ranks)))

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from diagnose.facts.collectives.report import event, listed, nobody
+from diagnose.facts.collectives.report import event, nobody, ranks_of
 from diagnose.facts.collectives.state import (
     EQUAL_SIZES,
     NOT_COLLECTIVE,
@@ -95,11 +95,13 @@ def _comparable(calls: Mapping[int, Call]) -> dict[int, Signature]:
 
 def odd_calls(found: Disagreement, picture: Picture) -> Iterator[Event]:
     """Yield the calls of the minority, or one event that names no rank."""
-    ranks = found.odd or tuple(found.calls)
+    ranks = ranks_of(found.odd or found.calls)
     usual = [rank for rank, call in found.calls.items() if call == found.usual]
     op, numel, _ = found.usual
-    others = [rank for rank in found.calls if rank not in usual]
+    others = [rank for rank, call in found.calls.items() if call != found.usual]
+    other_ranks, peers = ranks_of(others), ranks_of(usual)
     absent = _unknown_votes(found, picture)
+    calls: list[Value] = [_shown(*call) for call in found.counts()]
     for rank in found.odd or others[:1]:
         member = found.members[rank]
         mine = member.calls[found.seq]
@@ -110,12 +112,12 @@ def odd_calls(found: Disagreement, picture: Picture) -> Iterator[Event]:
             "usual_ranks": len(usual),
             "usual_site": found.members[usual[0]].site,
             "differs": "operation" if mine.op != op else "type" if same_size else "size",
-            "other_ranks": listed(others),
+            "other_ranks": other_ranks.listed,
             **standing(len(usual), len(others), len(absent)),
-            "calls": [_shown(*call) for call in found.counts()],
+            "calls": calls,
         }
         made = event(
-            "collective.odd_call", member.event, member, ranks, usual, more,
+            "collective.odd_call", member.event, member, ranks, peers, more,
             known=len(picture.ranks), call=mine,
         )  # fmt: skip
         yield made if found.odd else nobody(made)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from diagnose.facts.collectives.report import event, nobody
+from diagnose.facts.collectives.report import event, nobody, ranks_of
 from diagnose.facts.collectives.state import Member, Picture, Place, Rank, at
 from diagnose.facts.collectives.waits import Wait, cycle
 from diagnose.model.event import Event, Value
@@ -10,7 +10,7 @@ from diagnose.model.event import Event, Value
 
 def crossed_order(picture: Picture, graph: Mapping[int, Wait]) -> Iterator[Event]:
     """Yield the ranks whose order is not that of most; one event without a rank if none is."""
-    places = [at(graph[rank].member) for rank in cycle(graph)] or _crossed(picture, graph)
+    places = cycle(graph) or _crossed(picture, graph)
     sides: dict[Place, list[int]] = {}
     for rank, wait in graph.items():
         if at(wait.member) in places:
@@ -27,11 +27,12 @@ def crossed_order(picture: Picture, graph: Mapping[int, Wait]) -> Iterator[Event
         "sites": [one.site for one in members],
         "groups": [one.group.name for one in members],
     }
+    named, peers = ranks_of(odd or everyone), ranks_of(set(everyone) - set(odd))
     for rank in odd or everyone[:1]:
         member = graph[rank].member
         made = event(
-            "collective.order_cycle", member.event, member, odd or everyone,
-            set(everyone) - set(odd), more, known=len(picture.ranks),
+            "collective.order_cycle", member.event, member, named, peers, more,
+            known=len(picture.ranks),
         )  # fmt: skip
         yield made if odd else nobody(made)
 
@@ -47,24 +48,22 @@ def _crossed(picture: Picture, graph: Mapping[int, Wait]) -> list[Place]:
     for rank, wait in graph.items():
         if not (wait.late or wait.absent or wait.member.group.p2p):
             first.setdefault(at(wait.member), rank)
-    for one, rank in first.items():
-        for other, another in first.items():
-            if (
-                one < other
-                and _queued(picture.ranks[rank], other)
-                and _queued(picture.ranks[another], one)
-            ):
+    queued = {place: _queued(picture.ranks[rank]) for place, rank in first.items()}
+    order = {place: number for number, place in enumerate(first)}
+    for one in first:
+        behind = (other for other in queued[one] if order.get(other, -1) > order[one])
+        for other in sorted(behind, key=order.__getitem__):
+            if one in queued[other]:
                 return [one, other]
     return []
 
 
-def _queued(rank: Rank, place: Place) -> bool:
-    """Return whether a rank has made a call that waits behind its oldest one."""
-    group, seq = place
-    return any(
-        id(member.group) == group
-        and member.oldest is not None
-        and member.oldest.seq <= seq
-        and seq in member.calls
+def _queued(rank: Rank) -> set[Place]:
+    """Return the calls that a rank has made and that wait for its oldest ones to end."""
+    return {
+        (id(member.group), seq)
         for member in rank.members
-    )
+        if member.oldest is not None
+        for seq in member.calls
+        if member.oldest.seq <= seq
+    }

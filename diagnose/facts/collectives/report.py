@@ -6,8 +6,8 @@ Fields that all of them have: ``group`` (what it is for), ``seq``, ``op``, ``num
 all), ``share`` (of the known ranks that it names), ``site`` (where the program made the call).
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from diagnose.facts.collectives.state import Call, Member
 from diagnose.model.event import Clock, Event, Nature, Value
@@ -16,12 +16,31 @@ LISTED = 1024
 """Ranks that a field lists."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Ranks as fields hold them, made once for all events that name the same.
+
+    Args:
+        number: How many.
+        listed: The lowest of them.
+    """
+
+    number: int
+    listed: list[Value]
+
+
+def ranks_of(ranks: Iterable[int]) -> Ranks:
+    """Return ranks, each of which comes once, as fields hold them."""
+    found = sorted(ranks)
+    return Ranks(len(found), [*found[:LISTED]])
+
+
 def event(
     name: str,
     about: Event,
     wait: Member,
-    ranks: Collection[int],
-    peers: Collection[int],
+    ranks: Ranks,
+    peers: Ranks,
     more: Mapping[str, Value] | None = None,
     *,
     known: int,
@@ -48,12 +67,12 @@ def event(
         "op": call.op if call else None,
         "numel": call.numel if call else None,
         "basis": wait.basis,
-        "ranks": listed(ranks),
-        "peers": len(peers),
-        "waiting_ranks": listed(peers),
+        "ranks": ranks.listed,
+        "peers": peers.number,
+        "waiting_ranks": peers.listed,
         "known": len(group.members),
         "members": len(group.ranks) or len(group.members),
-        "share": len(ranks) / max(known, 1),
+        "share": ranks.number / max(known, 1),
         "site": wait.site,
         **(more or {}),
     }
@@ -73,8 +92,3 @@ def event(
 def nobody(made: Event) -> Event:
     """Return an event that is about no rank, though it cites the statement of one."""
     return replace(made, rank=None, local_rank=None, host=None)
-
-
-def listed(ranks: Iterable[int]) -> list[Value]:
-    """Return ranks as a field holds them."""
-    return [*sorted(ranks)[:LISTED]]

@@ -9,7 +9,7 @@ wait. The dumps of one stop belong together: if most that can be compared are st
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diagnose.facts.clock import Clocks, Instant
+from diagnose.facts.clock import Clocks, Instant, first_of_each
 from diagnose.model.event import Clock, Event, Nature
 
 NAME = "collective.stale_dump"
@@ -26,12 +26,16 @@ def stale_dumps(events: Sequence[Event], clocks: Clocks | None) -> Iterator[Even
         clocks: When is when; None compares counters alone.
     """
     dumps = [event for event in events if event.name == "fr.dump" and event.rank is not None]
+    groups: dict[str, list[Event]] = {}
+    for event in events:
+        if event.name == "fr.group":
+            groups.setdefault(event.file, []).append(event)
     counted = _counted(events)
     onsets = _onsets(events, clocks)
     reasons: dict[str, str] = {}
     asked = 0
     for dump in dumps:
-        agrees = _agrees(dump, events, counted.get(dump.rank, {}))
+        agrees = _agrees(groups.get(dump.file, []), counted.get(dump.rank, {}))
         age = _age(dump, onsets, clocks)
         asked += agrees is not None or age is not None
         if agrees is False:
@@ -56,14 +60,17 @@ def _counted(events: Sequence[Event]) -> dict[int | None, dict[str | None, Event
     return found
 
 
-def _agrees(
-    dump: Event, events: Sequence[Event], counted: Mapping[str | None, Event]
-) -> bool | None:
-    """Return whether a dump has the call pending that its rank failed in, None if unknown."""
+def _agrees(groups: Sequence[Event], counted: Mapping[str | None, Event]) -> bool | None:
+    """Return whether a dump has the call pending that its rank failed in, None if unknown.
+
+    Args:
+        groups: Of the dump.
+        counted: What the rank printed, by group.
+    """
     if not counted:
         return None
-    for group in events:
-        if group.name != "fr.group" or group.file != dump.file or group.fields.get("p2p"):
+    for group in groups:
+        if group.fields.get("p2p"):
             continue
         said = counted.get(group.communicator)
         made, done = (group.fields.get(f"last_{what}") for what in ("enqueued", "completed"))
@@ -74,9 +81,9 @@ def _agrees(
 
 
 def _onsets(events: Sequence[Event], clocks: Clocks | None) -> list[Instant]:
+    """Return the earliest waits of the attempt, one a clock."""
     waits = (event for event in events if event.name == "c10d.watchdog_timeout")
-    found = (clocks.of(event, onset=True) for event in waits) if clocks else ()
-    return [onset for onset in found if onset is not None]
+    return first_of_each(clocks.of(event, onset=True) for event in waits) if clocks else []
 
 
 def _age(dump: Event, onsets: Sequence[Instant], clocks: Clocks | None) -> float | None:

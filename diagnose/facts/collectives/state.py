@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from diagnose.model.event import Event, Value
@@ -79,7 +80,7 @@ class Member:
         return None if self.enqueued is None else self.enqueued >= seq
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Group:
     """One process group.
 
@@ -97,9 +98,15 @@ class Group:
     p2p: bool = False
     members: dict[int, Member] = field(default_factory=dict)
 
-    def absent(self) -> set[int]:
-        """Return its ranks of which nothing is known."""
-        return set(self.ranks) - set(self.members)
+    @cached_property
+    def absent(self) -> frozenset[int]:
+        """Its ranks of which nothing is known; asked once all members are in."""
+        return self.ranks.difference(self.members)
+
+    @cached_property
+    def ended(self) -> int:
+        """Number of the last call that any member is known to have finished, likewise."""
+        return max((one.completed or 0 for one in self.members.values()), default=0)
 
     def says_pipeline(self) -> bool:
         """Return whether its description is that of a group of pipeline stages."""

@@ -5,10 +5,10 @@ send or receive, for its other end. Ranks of which nothing is known stand apart:
 it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from diagnose.facts.collectives.state import Member, Picture
+from diagnose.facts.collectives.state import Group, Member, Picture, Place, at
 
 
 @dataclass(slots=True)
@@ -23,14 +23,15 @@ class Wait:
     """
 
     member: Member
-    late: set[int] = field(default_factory=set)
-    absent: set[int] = field(default_factory=set)
+    late: frozenset[int] = frozenset()
+    absent: frozenset[int] = frozenset()
     blind: bool = False
 
 
 def waits(picture: Picture) -> dict[int, Wait]:
     """Return what each rank with an unfinished call waits for, by rank."""
     found: dict[int, Wait] = {}
+    late: dict[Place, frozenset[int]] = {}
     for member in picture.waiting():
         wait = found[member.rank] = Wait(member)
         group, call = member.group, member.oldest
@@ -38,45 +39,57 @@ def waits(picture: Picture) -> dict[int, Wait]:
             continue
         if group.p2p:
             wait.blind = member.peer is None
-            if member.peer is not None:
-                (wait.late if member.peer in picture.ranks else wait.absent).add(member.peer)
+            peer = frozenset(() if member.peer is None else (member.peer,))
+            wait.absent = peer.difference(picture.ranks)
+            wait.late = peer - wait.absent
             continue
-        wait.absent = group.absent()
-        wait.late = {
-            rank
-            for rank, other in group.members.items()
-            if rank != member.rank and other.entered(call.seq) is False
-        }
+        if at(member) not in late:
+            late[at(member)] = _late(group, call.seq)
+        # All who wait in one call share the set: it may hold thousands of ranks.
+        shared = late[at(member)]
+        wait.late = shared - {member.rank} if member.rank in shared else shared
+        wait.absent = group.absent
     return found
 
 
-def cycle(graph: Mapping[int, Wait]) -> list[int]:
-    """Return the ranks of one ring of waits over several groups, in its order; empty if none is.
+def _late(group: Group, seq: int) -> frozenset[int]:
+    """Return the ranks of a group known not to have made a call."""
+    return frozenset(rank for rank, member in group.members.items() if member.entered(seq) is False)
+
+
+def all_late(waits: Iterable[Wait]) -> frozenset[int]:
+    """Return the ranks that any of some waits is for."""
+    return frozenset().union(*{wait.late for wait in waits})
+
+
+def cycle(graph: Mapping[int, Wait]) -> list[Place]:
+    """Return the calls of one ring of waits over several groups, in its order; empty if none is.
 
     Sends and receives are left out: a pipeline waits in both directions.
     """
-    edges = {
-        rank: sorted(wait.late & graph.keys())
-        for rank, wait in graph.items()
-        if not wait.member.group.p2p
-    }
-    state: dict[int, int] = {}
-    for start in sorted(edges):
-        path: list[int] = []
+    stands = {rank: at(wait.member) for rank, wait in graph.items() if not wait.member.group.p2p}
+    edges: dict[Place, list[Place]] = {}
+    for rank, place in stands.items():
+        if place not in edges:
+            late = (stands[one] for one in sorted(graph[rank].late) if one in stands)
+            edges[place] = list(dict.fromkeys(late))
+    state: dict[Place, int] = {}
+    for start in edges:
+        path: list[Place] = []
         todo = [(start, iter(edges[start]))] if start not in state else []
         while todo:
-            rank, following = todo[-1]
-            if state.get(rank) is None:
-                state[rank] = 1
-                path.append(rank)
-            after = next((one for one in following if one in edges), None)
+            place, following = todo[-1]
+            if state.get(place) is None:
+                state[place] = 1
+                path.append(place)
+            after = next(following, None)
             if after is None:
-                state[rank] = 2
+                state[place] = 2
                 path.pop()
                 todo.pop()
             elif state.get(after) == 1:
                 ring = path[path.index(after) :]
-                if len({id(graph[one].member.group) for one in ring}) > 1:
+                if len({group for group, _ in ring}) > 1:
                     return ring
             elif state.get(after) is None:
                 todo.append((after, iter(edges[after])))

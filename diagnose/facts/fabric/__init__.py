@@ -1,7 +1,6 @@
 """What readings of ports, counters and hosts say of the fabric when they are laid side by side."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from diagnose.facts.clock import Clocks
 from diagnose.facts.fabric import (
@@ -24,6 +23,7 @@ from diagnose.facts.fabric import (
     subnets,
 )
 from diagnose.facts.fabric.adapters import Adapters
+from diagnose.facts.records import Named
 from diagnose.model.event import Event
 
 EVENTS = (
@@ -49,41 +49,42 @@ USED = ("nccl.ib.devices", "nccl.env")
 """Statements which adapters a job uses."""
 
 
-def derive(events: Sequence[Event], clocks: Clocks) -> Iterator[Event]:
-    """Yield the derived events, each at the place of a reading."""
-    named: dict[str, list[Event]] = defaultdict(list)
-    for event in events:
-        named[event.name].append(event)
-    yield from _of_ports(named["ib.port"], events)
-    yield from _counted(named, events, clocks)
+def derive(named: Named, clocks: Clocks) -> Iterator[Event]:
+    """Yield the derived events, each at the place of a reading.
+
+    Args:
+        named: All of the input, with hosts completed.
+        clocks: Of the input, repaired.
+    """
+    yield from _of_ports(named)
+    yield from _counted(named, clocks)
     yield from _of_hosts(named)
 
 
-def _of_ports(of_ports: Sequence[Event], events: Sequence[Event]) -> Iterator[Event]:
+def _of_ports(named: Named) -> Iterator[Event]:
     """Yield what the states and rates of ports say beside each other."""
+    of_ports = named.get("ib.port", ())
     yield from subnets.derive(of_ports)
     yield from ports.derive(of_ports)
-    yield from states.derive(of_ports, [event for event in events if event.name in USED])
-    yield from odd_hosts.derive(events)
+    yield from states.derive(of_ports, [event for name in USED for event in named.get(name, ())])
+    yield from odd_hosts.derive(named)
 
 
-def _counted(
-    named: Mapping[str, list[Event]], events: Sequence[Event], clocks: Clocks
-) -> Iterator[Event]:
+def _counted(named: Named, clocks: Clocks) -> Iterator[Event]:
     """Yield what follows from the counters of ports."""
-    by_port = readings.by_port(readings.place(events))
+    by_port = readings.by_port(readings.place(named))
     if not by_port:
         return
     grown = {key: counters.growths(of_port, clocks) for key, of_port in by_port.items()}
     yield from counters.derive(grown)
     yield from drops.derive(by_port, grown)
-    yield from outliers.derive(by_port, grown, named["ib.errors_summary"])
+    yield from outliers.derive(by_port, grown, named.get("ib.errors_summary", ()))
     yield from silence.derive(grown)
     yield from idle.derive(by_port, grown)
-    yield from flow_control.derive(by_port, grown, named["roce.pfc"])
+    yield from flow_control.derive(by_port, grown, named.get("roce.pfc", ()))
 
 
-def _of_hosts(named: dict[str, list[Event]]) -> Iterator[Event]:
+def _of_hosts(named: Named) -> Iterator[Event]:
     """Yield what the tools of each host say of its addresses, interfaces, slots and cables."""
     adapters = Adapters(named)
     yield from addresses.derive(named, adapters)

@@ -1,11 +1,9 @@
 """RDMA devices of hosts: which of them the job uses, and which network interface each one has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
+from diagnose.facts.records import Named
 from diagnose.model.event import Event, Value
-
-Named = Mapping[str, Sequence[Event]]
-"""Events by name."""
 
 NAMED = 10
 """Hosts that a text names at most."""

@@ -17,7 +17,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from diagnose.facts.fabric.adapters import Adapters, Named, place, said
+from diagnose.facts.fabric.adapters import Adapters, place, said
+from diagnose.facts.records import Named
 from diagnose.facts.settings import whole
 from diagnose.model.event import Event, Value
 

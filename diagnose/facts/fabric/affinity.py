@@ -13,7 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
-from diagnose.facts.fabric.adapters import Adapters, Named, place
+from diagnose.facts.fabric.adapters import Adapters, place
+from diagnose.facts.records import Named
 from diagnose.facts.stated import FEWEST, MAJORITY
 from diagnose.model.event import Event, Value
 

@@ -17,7 +17,8 @@ An RDMA packet of 4096 bytes needs 4200 of Ethernet; 1500 leave room for 1024.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from diagnose.facts.fabric.adapters import Adapters, Named, place, said
+from diagnose.facts.fabric.adapters import Adapters, place, said
+from diagnose.facts.records import Named
 from diagnose.facts.stated import Member, usual_of
 from diagnose.model.event import Event, Value
 

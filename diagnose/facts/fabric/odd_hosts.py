@@ -12,10 +12,11 @@ three quarters agree, one that names nobody and has no ``usual``.
 The values of all hosts are counted, so that ten thousand of them take no longer than reading them.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from diagnose.facts.records import Named
 from diagnose.facts.stated import FEWEST, MAJORITY
 from diagnose.model.event import Event, Nature, Value
 
@@ -83,27 +84,27 @@ Compared = dict[tuple[Value, ...], dict[str, dict[Value, Event]]]
 """By what must agree and by host, the values with a record of each."""
 
 
-def derive(events: Iterable[Event]) -> Iterator[Event]:
+def derive(named: Named) -> Iterator[Event]:
     """Yield the differences.
 
     Args:
-        events: All of the input, with hosts completed.
+        named: All of the input, with hosts completed.
     """
-    wanted: dict[str, list[tuple[Attribute, Compared]]] = defaultdict(list)
-    for attribute in ATTRIBUTES:
-        wanted[attribute.event].append((attribute, {}))
+    for name in dict.fromkeys(attribute.event for attribute in ATTRIBUTES):
+        for attribute in ATTRIBUTES:
+            if attribute.event == name:
+                for key, hosts in _stated(attribute, named.get(name, ())).items():
+                    yield from _compared(attribute, key, hosts)
+
+
+def _stated(attribute: Attribute, events: Iterable[Event]) -> Compared:
+    found: Compared = {}
     for event in events:
-        if event.host is None or event.name not in wanted:
-            continue
-        for attribute, found in wanted[event.name]:
-            value = attribute.value(event)
-            if value is not None and not isinstance(value, list):
-                key = tuple(event.fields.get(name) for name in attribute.by)
-                found.setdefault(key, {}).setdefault(event.host, {}).setdefault(value, event)
-    for pairs in wanted.values():
-        for attribute, found in pairs:
-            for key, hosts in found.items():
-                yield from _compared(attribute, key, hosts)
+        value = None if event.host is None else attribute.value(event)
+        if event.host is not None and value is not None and not isinstance(value, list):
+            key = tuple(event.fields.get(name) for name in attribute.by)
+            found.setdefault(key, {}).setdefault(event.host, {}).setdefault(value, event)
+    return found
 
 
 def _compared(

@@ -12,7 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from diagnose.facts.fabric.adapters import Adapters, Named
+from diagnose.facts.fabric.adapters import Adapters
+from diagnose.facts.records import Named
 from diagnose.facts.stated import Member, usual_of
 from diagnose.model.event import Event
 

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
+from diagnose.facts.records import Named
 from diagnose.ingest.stamp import find_stamp
 from diagnose.model.event import Clock, Event, Value
 
@@ -29,13 +30,12 @@ _PLACE = re.compile(
 )
 
 
-def place(events: Sequence[Event]) -> list[Event]:
+def place(named: Named) -> Sequence[Event]:
     """Complete time and owner of the readings of counters in place, and return these."""
-    found = [event for event in events if event.name == "ib.counters"]
-    if not found:
-        return found
-    _date(found, events)
-    _name_lids(found, events)
+    found = named.get("ib.counters", ())
+    if found:
+        _date(found, named.get("shell.date", ()))
+        _name_lids(found, named.get("ib.port", ()))
     return found
 
 
@@ -98,12 +98,11 @@ def _place_in_name(file: str) -> int | None:
     return 0 if named["early"] else 1
 
 
-def _date(found: Sequence[Event], events: Sequence[Event]) -> None:
+def _date(found: Sequence[Event], printed: Sequence[Event]) -> None:
     """Give readings without a stamp the last date before them, else that of the file's name."""
     dates: dict[tuple[str, str | None], list[Event]] = defaultdict(list)
-    for event in events:
-        if event.name == "shell.date":
-            dates[event.file, event.host].append(event)
+    for event in printed:
+        dates[event.file, event.host].append(event)
     for event in found:
         if event.time is not None:
             continue
@@ -132,11 +131,11 @@ def time_in_name(file: str) -> tuple[float, Clock] | None:
     return (float(seconds[1]), Clock.UTC) if seconds else None
 
 
-def _name_lids(found: Sequence[Event], events: Sequence[Event]) -> None:
+def _name_lids(found: Sequence[Event], ports: Sequence[Event]) -> None:
     owners: dict[Value, set[tuple[str, str]]] = defaultdict(set)
-    for event in events:
+    for event in ports:
         lid = event.fields.get("lid")
-        if event.name == "ib.port" and event.host and event.nic and lid not in (None, 0, 65535):
+        if event.host and event.nic and lid not in (None, 0, 65535):
             owners[lid].add((event.host, event.nic))
     asked: dict[tuple[str, str | None], set[Value]] = defaultdict(set)
     for event in found:

@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from diagnose.facts.fabric.adapters import Named, place
+from diagnose.facts.fabric.adapters import place
+from diagnose.facts.records import Named
 from diagnose.model.event import Event, Value
 
 EVENTS = ("pci.slot", "pci.redirected")

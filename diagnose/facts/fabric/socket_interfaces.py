@@ -11,7 +11,8 @@ listed; ``candidates`` are the fit ones.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from diagnose.facts.fabric.adapters import Named, place, selected
+from diagnose.facts.fabric.adapters import place, selected
+from diagnose.facts.records import Named
 from diagnose.model.event import Event, Value
 
 EVENTS = ("net.socket_interface",)

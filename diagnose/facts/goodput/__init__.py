@@ -12,7 +12,8 @@ from diagnose.facts.case import Case
 from diagnose.facts.goodput.account import PARTS, Save, Span, account
 from diagnose.facts.goodput.job_clock import JobClock
 from diagnose.facts.goodput.stretches import Stretch, evenly, stretches
-from diagnose.facts.progress import ENDS, SUCCESS
+from diagnose.facts.marks import ENDS
+from diagnose.facts.progress import SUCCESS
 from diagnose.model.event import Event, Nature
 from diagnose.model.report import Goodput
 

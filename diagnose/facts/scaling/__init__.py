@@ -4,11 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from diagnose.facts.job import JobModel
 from diagnose.facts.scaling import bubbles, comm_ratios, efficiency, tensor_spans, utilisation
-from diagnose.facts.scaling.runs import Run, set_apart
+from diagnose.facts.sizes import Run
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
-
-__all__ = ["EVENTS", "Run", "derive", "set_apart"]
 
 EVENTS = (bubbles.EVENT, efficiency.EVENT, tensor_spans.EVENT, utilisation.EVENT)
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from statistics import median
 
 from diagnose.facts import settings
-from diagnose.facts.scaling.runs import FEWEST_POINTS, RATES, Run
+from diagnose.facts.sizes import FEWEST_POINTS, RATES, Run
 from diagnose.model.event import Event, Nature, Points, Value
 
 EVENT = "train.scaling_efficiency"

@@ -32,16 +32,14 @@ from collections.abc import Iterator
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.job import JobModel
 from diagnose.facts.points import derived_event, points_of
-from diagnose.facts.stragglers import lengths, roles, scores, table, unattributable
-from diagnose.facts.stragglers.collectives import transfers
-from diagnose.facts.stragglers.gains import gains
-from diagnose.facts.stragglers.places import Place, places_of
-from diagnose.facts.stragglers.telling import EVENTS, Teller
-from diagnose.facts.stragglers.units import end_block, units
+from diagnose.facts.stragglers import table, unattributable
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
 
-__all__ = ["EVENTS", "derive"]
+EVENTS = (
+    "train.straggler", "train.ranks_imbalanced", "train.slow_collectives",
+    "train.ranks_unattributable",
+)  # fmt: skip
 
 
 def derive(
@@ -64,36 +62,10 @@ def derive(
                 points, points_of(points)[-1], "train.ranks_unattributable", fields, by_file
             )
         return
+    # Imported here, for most inputs hold no times of two ranks.
+    from diagnose.facts.stragglers.judging import judge
+    from diagnose.facts.stragglers.places import places_of
+
     hosts = {one.rank: one.host for one in series if one.rank is not None and one.host}
     places = places_of(job, compared.ranks, hosts)
-    yield from _judge(compared, places, staged=job.report.parallel.get("pp") is not None)
-
-
-def _judge(compared: table.Table, places: dict[int, Place], *, staged: bool) -> Iterator[Event]:
-    cells = scores.with_excess(compared)
-    cells, correlation = lengths.evened(cells)
-    levels = scores.usual(cells)
-    imbalances, explained = roles.effects(levels, places)
-    cells = scores.less(cells, explained)
-    usual = scores.usual(cells)
-    noise = scores.noise(cells)
-    standing_out = scores.stand_out(cells, scores.bound(noise, usual))
-    found, scattered = units([one.rank for one in standing_out], places)
-    won = gains(cells, [unit.ranks for unit in found], scores.SIGMA * noise)
-    block = None if staged else end_block(found, places)
-    tell = Teller(compared, cells, places, standing_out)
-    for unit, gain in zip(found, won.each, strict=True):
-        if unit.is_end_stage:
-            yield tell.end_stage(unit, gain)
-        else:
-            yield tell.straggler(unit, gain, won.explained, block)
-    for imbalance in imbalances:
-        yield tell.imbalance(imbalance)
-    if scattered:
-        yield tell.scattered(scattered)
-    elif won.rest > scores.FLOOR:
-        yield tell.turns(won.rest)
-    if correlation is not None:
-        yield tell.lengths(correlation)
-    if not found and (fields := transfers(compared, cells, usual)):
-        yield tell.collectives(fields)
+    yield from judge(compared, places, staged=job.report.parallel.get("pp") is not None)

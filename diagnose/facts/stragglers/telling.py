@@ -14,11 +14,6 @@ from diagnose.model.event import Event, Nature, Value
 if TYPE_CHECKING:
     import polars as pl
 
-EVENTS = (
-    "train.straggler", "train.ranks_imbalanced", "train.slow_collectives",
-    "train.ranks_unattributable",
-)  # fmt: skip
-
 SLOWEST = 10
 """Ranks that an event lists."""
 
@@ -84,7 +79,7 @@ class Teller:
             **self._common,
         }
         rank = unit.ranks[0] if unit.kind == "rank" else None
-        return self._event(EVENTS[0], fields, (worst.file, worst.line), rank, unit.host)
+        return self._event("train.straggler", fields, (worst.file, worst.line), rank, unit.host)
 
     def end_stage(self, unit: Unit, gain: float) -> Event:
         """Return the event of a slow unit that is the first or the last pipeline stage.
@@ -104,7 +99,7 @@ class Teller:
             **self._hosts(unit.ranks),
             **self._common,
         }
-        return self._event(EVENTS[1], fields, (own[0].file, own[0].line))
+        return self._event("train.ranks_imbalanced", fields, (own[0].file, own[0].line))
 
     def imbalance(self, found: Imbalance) -> Event:
         """Return the event of slow places of the layout."""
@@ -118,7 +113,7 @@ class Teller:
             **self._hosts(found.ranks),
             **self._common,
         }
-        return self._event(EVENTS[1], fields, self._place(found.ranks[0]))
+        return self._event("train.ranks_imbalanced", fields, self._place(found.ranks[0]))
 
     def scattered(self, ranks: Sequence[int]) -> Event:
         """Return the event of slow ranks that have nothing in common."""
@@ -130,7 +125,7 @@ class Teller:
             "slowest": self._slowest(),
             **self._common,
         }
-        return self._event(EVENTS[1], fields, (own[0].file, own[0].line))
+        return self._event("train.ranks_imbalanced", fields, (own[0].file, own[0].line))
 
     def turns(self, rest: float) -> Event:
         """Return the event of ranks that are slow in turn.
@@ -139,7 +134,7 @@ class Teller:
             rest: Share of the step that is lost to it.
         """
         fields: dict[str, Value] = {"role": "turns", "rest": rest, **self._common}
-        return self._event(EVENTS[1], fields, self._place(self._table.ranks[0]))
+        return self._event("train.ranks_imbalanced", fields, self._place(self._table.ranks[0]))
 
     def lengths(self, correlation: float) -> Event:
         """Return the event of batches of unequal length.
@@ -153,11 +148,11 @@ class Teller:
             "rest": self._lost_to_lengths(),
             **self._common,
         }
-        return self._event(EVENTS[1], fields, self._place(self._table.ranks[0]))
+        return self._event("train.ranks_imbalanced", fields, self._place(self._table.ranks[0]))
 
     def collectives(self, fields: dict[str, Value]) -> Event:
         """Return the event of slow collectives."""
-        return self._event(EVENTS[2], fields, self._place(self._table.ranks[0]))
+        return self._event("train.slow_collectives", fields, self._place(self._table.ranks[0]))
 
     def _slowest(self) -> list[Value]:
         """Return the slowest ranks; those of a host that are equally slow stand together."""
