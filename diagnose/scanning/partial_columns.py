@@ -109,20 +109,21 @@ class TextsIn:
             LookupError: It is no column, or a text is not in the table.
             TypeError: It is no column.
         """
-        if isinstance(column, dict):
-            column = self._spread(column, count)
-        if len(column) != count:
-            raise ValueError(f"{len(column)} values where {count} belong")
-        return checked(column, kinds)
+        if type(column) is list:
+            values = checked(column, kinds)
+        elif "all" in column:
+            return checked([column["all"]], kinds) * count
+        elif "text" in column:
+            return checked(self._looked_up([column["text"]]), kinds) * count
+        else:
+            values = checked(self._looked_up(column["texts"]), kinds)
+        if len(values) != count:
+            raise ValueError(f"{len(values)} values where {count} belong")
+        return values
 
-    def _spread(self, column: dict[str, Any], count: int) -> list[Any]:
+    def _looked_up(self, column: list[Any]) -> list[Any]:
         texts = self._texts
-        if "all" in column:
-            return [column["all"]] * count
-        if "text" in column:
-            text = column["text"]
-            return [texts[text] if type(text) is int else text] * count
-        return [texts[text] if type(text) is int else text for text in column["texts"]]
+        return [texts[text] if type(text) is int else text for text in column]
 
 
 def checked(values: Any, kinds: Kinds) -> list[Any]:

@@ -169,7 +169,7 @@ def events_in(block: Block, texts: TextsIn) -> list[Event]:
         checked([name, *keys], TEXT)
         checked([fact], maybe(TEXT))
         shapes[number] = name, NATURES[nature], fact, CLOCKS[clock]
-        rows[number] = _fields(keys, group, counts[number], texts)
+        rows[number] = iter(_fields(keys, group, counts[number], texts))
     names, natures, facts, clocks = zip(*(shapes[number] for number in order), strict=True)
     fields = [next(rows[number]) for number in order]
     return [*map(_event, names, natures, facts, clocks, ends, fields, *columns.values())]
@@ -177,11 +177,15 @@ def events_in(block: Block, texts: TextsIn) -> list[Event]:
 
 def _fields(
     keys: Sequence[str], group: Sequence[Any], count: int, texts: TextsIn
-) -> Iterator[dict[str, Any]]:
-    """Yield the fields of the events of one shape."""
+) -> list[dict[str, Any]]:
+    """Return the fields of the events of one shape."""
+    if len(keys) != len(group):
+        raise ValueError(f"{len(group)} columns for {len(keys)} fields")
+    if not keys:
+        return [{} for _ in range(count)]
     columns = [texts.unpacked(column, count, VALUE) for column in group]
-    for row in zip(*columns, strict=True) if columns else [()] * count:
-        yield dict(zip(keys, row, strict=True))
+    # The lengths are known to be equal; asking again takes a tenth of all the time.
+    return [dict(zip(keys, row)) for row in zip(*columns)]  # noqa: B905
 
 
 def _event(
