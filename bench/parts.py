@@ -198,8 +198,8 @@ def main() -> None:
         size = sum(sizes)
         print(
             f"{ranks:<7} {len(sizes):<7} {size / (1 << 20):<7.1f} {size // ranks:<6} "
-            f"{found['events']:<8} {found['merge']:<8.1f} {found['cpu']:<7.1f} {found['wall']:<7.1f} "
-            f"{found['mib']:<8} {found['answer']}",
+            f"{found['events']:<8} {found['merge']:<8.1f} {found['cpu']:<7.1f} "
+            f"{found['wall']:<7.1f} {found['mib']:<8} {found['answer']}",
             flush=True,
         )
 

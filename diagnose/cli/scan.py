@@ -41,8 +41,10 @@ def scan(
     with Bar(wanted=not quiet) as bar:
         saved = api.scan(paths, save=save, rules=rules, jobs=jobs, progress=bar)
     if not quiet:
-        found = f"{saved.files:,} files, {_size(saved.bytes)}: {saved.events:,} events"
-        click.echo(f"{save}: {found}, {saved.series:,} series in {_size(saved.size)}", err=True)
+        files = "1 file" if saved.files == 1 else f"{saved.files:,} files"
+        found = f"{saved.events:,} events and {saved.series:,} series"
+        read = f"{files}, {_size(saved.bytes)}: {found} in {_size(saved.size)}"
+        click.echo(f"{save}: {read}", err=True)
 
 
 def _size(count: float) -> str:

@@ -174,12 +174,13 @@ def read_part(source: Source, naming: Naming, known: dict[str, str]) -> Iterator
         Unreadable: Behind the scans that were yielded there is something else.
     """
     section: _Section | None = None
+    begun = False
     try:
         for record in _records_in(source):
             if "format" in record:
                 if section is not None:
                     yield section.broken(CUT_OFF)
-                section = _Section(record, naming, known)
+                section, begun = _Section(record, naming, known), True
             elif section is None:
                 raise Unreadable("damaged: it does not begin as a part does")
             elif section.ends_with(record):
@@ -192,6 +193,8 @@ def read_part(source: Source, naming: Naming, known: dict[str, str]) -> Iterator
         return
     if section is not None:
         yield section.broken(CUT_OFF)
+    if not begun:
+        raise Unreadable(CUT_OFF)
 
 
 def labels_in(source: Source) -> list[str]:
