@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 from array import array
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,9 @@ from click.testing import CliRunner
 import diagnose
 from diagnose import api
 from diagnose.cli import main
-from diagnose.errors import NoInputError, UsageError
+from diagnose.errors import NoInputError, Unreadable, UsageError
 from diagnose.ingest.discover import discover
-from diagnose.ingest.stream import PART_MAGIC
+from diagnose.ingest.stream import CUT_OFF, PART_MAGIC
 from diagnose.model.event import Clock, Event, Nature, Points
 from diagnose.model.reading import Reading, SourceSummary
 from diagnose.scanning import partial_file, partial_records
@@ -102,17 +103,26 @@ def test_a_part_alone_gives_the_report_of_its_logs(logs, tmp_path):
     assert report(save(tmp_path / "x.part", logs)) == report(logs)
 
 
-@pytest.mark.parametrize("logs", SEVERAL, ids=lambda logs: logs.parent.name)
-@pytest.mark.parametrize("names", [("A", "B"), ("node-07", "node-08"), ("a", "a-2", "rank3")])
+@pytest.mark.parametrize(
+    ("logs", "names"),
+    [*zip(SEVERAL, cycle([("node-07", "node-08"), ("A", "B"), ("a", "a-2", "rank3")]))],
+    ids=lambda value: value.parent.name if isinstance(value, Path) else value[0],
+)
 def test_parts_give_the_report_of_the_folders_they_are_called_after(logs, names, tmp_path):
     folders = split(logs, tmp_path, names, logs.parent.name)
     (tmp_path / "parts").mkdir()
     parts = [save(tmp_path / "parts" / f"{one.name}.part", one) for one in folders]
     expected = report(*folders)
     assert report(*parts) == expected
-    assert report(parts[0], *folders[1:]) == expected
+    assert report(save(tmp_path / "x.part", *parts)) == expected
+
+
+def test_parts_are_found_as_folders_are(tmp_path):
+    parts = parts_of(tmp_path, "node-07", "node-08")
+    expected = report(tmp_path / "node-07", tmp_path / "node-08")
     assert report(tmp_path / "parts") == expected
     assert report(tmp_path / "parts" / "*.part") == expected
+    assert report(parts[0], tmp_path / "node-08") == expected
 
 
 def test_parts_of_parts_give_the_report_of_the_parts(tmp_path):
@@ -161,9 +171,7 @@ def test_a_part_is_known_by_its_content(tmp_path):
 
 
 def test_shared_columns_go_on_being_shared(tmp_path):
-    lines = "".join(
-        f'{{"step": {step}, "loss": 2.5, "step_time": 1.25}}\n' for step in range(100)
-    )
+    lines = "".join(f'{{"step": {step}, "loss": 2.5, "step_time": 1.25}}\n' for step in range(100))
     (tmp_path / "rank0.jsonl").write_text(lines)
     save(tmp_path / "x.part", tmp_path / "rank0.jsonl")
     (source,) = discover([str(tmp_path / "x.part")]).sources
@@ -206,8 +214,7 @@ def test_every_value_comes_back_as_it_was(tmp_path, monkeypatch):
     reading = Reading(sources=[source], events=events, points=points, looked_at=2)
     scan = Scan(name="a", prefix="a/", reading=reading, texts={"text:x:0": "1"}, nothing=False)
     write_part([scan], tmp_path / "a.part")
-    (found,) = discover([str(tmp_path / "a.part")]).sources
-    (back,) = read_part(found, lambda label: (label, f"{label}/"), {})
+    (back,) = scans_in(tmp_path / "a.part")
     assert repr(back) == repr(scan)
 
 
@@ -300,29 +307,50 @@ def test_a_part_of_a_newer_format_is_skipped_with_the_remedy(tmp_path):
 # Parts that are not as they were written
 
 
-def test_a_part_that_is_cut_off_is_used_up_to_there_and_never_ends_a_run(tmp_path):
-    whole, other = parts_of(tmp_path, "node-07", "node-08")
-    data = whole.read_bytes()
+def scans_in(part):
+    (source,) = discover([str(part)]).sources
+    return [*read_part(source, lambda label: (label, f"{label}/"), {})]
+
+
+def test_a_part_that_is_cut_off_is_used_up_to_there(tmp_path):
+    (part,) = parts_of(tmp_path, "node-07")
+    (whole,) = scans_in(part)
+    data = part.read_bytes()
     kept = set()
     for end in range(len(MARK), len(data)):
-        whole.write_bytes(data[:end])
-        found = json.loads(report(whole, other))
-        assert found["findings"]
-        skipped, cut = found["inputs"]["skipped"], found["inputs"]["truncated"]
-        assert len(skipped) + len(cut) == 1
-        assert not cut or cut[0]["what"].startswith("not read to its end: ")
-        kept.add(found["inputs"]["files"])
-    assert kept == {1, 2}
+        part.write_bytes(data[:end])
+        try:
+            (scan,) = scans_in(part)
+        except Unreadable:
+            assert kept <= {0}
+            continue
+        assert [one["what"][:20] for one in scan.reading.truncated] == ["not read to its end:"]
+        kept.add(len(scan.reading.events))
+        assert scan.reading.events == whole.reading.events[: max(kept)]
+    assert kept == {0, len(whole.reading.events)}
 
 
-def test_a_damaged_part_says_so(tmp_path):
-    whole, other = parts_of(tmp_path, "node-07", "node-08")
-    data = whole.read_bytes()
+def test_damage_anywhere_in_a_part_is_seen(tmp_path):
+    (part,) = parts_of(tmp_path, "node-07")
+    data = part.read_bytes()
     for place in range(len(MARK), len(data)):
-        whole.write_bytes(data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :])
-        found = json.loads(report(whole, other))
-        skipped, cut = found["inputs"]["skipped"], found["inputs"]["truncated"]
-        assert len(skipped) + len(cut) == 1, place
+        part.write_bytes(data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :])
+        try:
+            (scan,) = scans_in(part)
+        except Unreadable:
+            continue
+        assert len(scan.reading.truncated) == 1, place
+
+
+def test_a_broken_part_ends_no_run(tmp_path):
+    broken, other = parts_of(tmp_path, "node-07", "node-08")
+    data = broken.read_bytes()
+    broken.write_bytes(data[:-20])
+    skipped, (cut,) = notes(broken, other)
+    assert (skipped, cut["file"]) == ([], "node-07")
+    broken.write_bytes(data[: len(MARK) + 20])
+    (skipped,), cut = notes(broken, other)
+    assert (skipped["file"], skipped["reason"], cut) == ("node-07.part", CUT_OFF, [])
 
 
 STRANGE = [None, True, -1, 10**400, 1.5, "x", [], {}, [None], [[]], {"all": []}, {"texts": [99]}]
@@ -347,11 +375,10 @@ def test_lines_of_other_shapes_are_refused_or_are_values_like_any_other(tmp_path
         place = chance.randrange(len(lines))
         other = json.dumps(changed(json.loads(lines[place]), chance))
         written(whole, [*lines[:place], other, *lines[place + 1 :]])
-        (source,) = discover([str(whole)]).sources
         try:
-            for scan in read_part(source, lambda label: (label, f"{label}/"), {}):
+            for scan in scans_in(whole):
                 assert {type(one.line) for one in scan.reading.events} <= {int}
-        except diagnose.errors.Unreadable as error:
+        except Unreadable as error:
             assert "damaged" in str(error) or "diagnose.part" in str(error)
 
 
@@ -391,7 +418,11 @@ def test_the_same_logs_give_the_same_part(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "label"),
-    [("node-07.part", "node-07"), ("node-07.example.com", "node-07.example.com"), (".part", ".part")],
+    [
+        ("node-07.part", "node-07"),
+        ("node-07.example.com", "node-07.example.com"),
+        (".part", ".part"),
+    ],
 )
 def test_files_are_called_after_the_part(name, label):
     assert label_of(Path("/shared") / name) == label
