@@ -326,7 +326,7 @@ def test_a_part_that_is_cut_off_is_used_up_to_there(tmp_path):
             continue
         assert [one["what"][:20] for one in scan.reading.truncated] == ["not read to its end:"]
         kept.add(len(scan.reading.events))
-        assert scan.reading.events == whole.reading.events[: max(kept)]
+        assert scan.reading.events in ([], whole.reading.events)
     assert kept == {0, len(whole.reading.events)}
 
 
