@@ -1,4 +1,7 @@
-"""The library: logs in, a report out. Prints nothing and never ends the process."""
+"""The library: logs in, a report out. Prints nothing and never ends the process.
+
+What only few runs need is imported where it is used: that of baselines and topologies.
+"""
 
 from array import array
 from collections.abc import Mapping, Sequence
@@ -10,32 +13,26 @@ from os import PathLike
 from pathlib import Path
 
 from diagnose.assembly import assemble
-from diagnose.engine.load import RuleSet, collect_rules, rule_parsers
+from diagnose.engine.load import collect_rules, rule_parsers, rule_texts
 from diagnose.engine.match import match_rules
 from diagnose.engine.overlay import suppression
-from diagnose.engine.patterns import text_digests
-from diagnose.engine.read_baseline import read_baseline
-from diagnose.engine.read_topology import read_topology
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, RuleErrors, UsageError
-from diagnose.facts.baseline.draft import draft
-from diagnose.facts.baseline.judge import hold_against
 from diagnose.facts.case import Case, build
 from diagnose.facts.clock import Clocks
-from diagnose.facts.topology.draft import draft as draft_topology
-from diagnose.facts.topology.judge import hold_against as hold_against_inventory
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
 from diagnose.ingest.stamp import parse_stamp
+from diagnose.ingest.storage import shown
 from diagnose.model.baseline import Baseline, BaselineTable
 from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
 from diagnose.model.topology import Topology
-from diagnose.parsers import parsers
+from diagnose.parsers import shipped
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
-from diagnose.render import baseline_file, topology_file
 from diagnose.scanning.inputs import read_paths, read_texts, scan_paths
 from diagnose.scanning.local import Local
 from diagnose.scanning.partial import Saved
@@ -79,12 +76,12 @@ class Knowledge:
     @cached_property
     def reader(self) -> Reader:
         """The shipped parsers and the text selections of the rules, ready to read sources."""
-        return Reader([*parsers(), *rule_parsers(self.rules)])
+        return Reader([*shipped(), *rule_parsers(self.rules)])
 
     @cached_property
     def texts(self) -> dict[str, str]:
         """What the rules select by text, as scans that are saved state it."""
-        return text_digests(self.rules.rules.values())
+        return rule_texts(self.rules)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +148,7 @@ def run(
     progress: Progress | None = None,
     keep_partial: bool = False,
 ) -> Report:
-    """Diagnose folders, files, archives and globs.
+    """Diagnose folders, files, archives, globs, and URLs of them.
 
     Args:
         paths: What to read, one path or several.
@@ -280,10 +277,16 @@ def run_text(
 def _expected(
     baseline: str | PathLike[str] | None, topology: str | PathLike[str] | None
 ) -> Expected:
-    return Expected(
-        baseline=None if baseline is None else read_baseline(Path(baseline)),
-        topology=None if topology is None else read_topology(Path(topology)),
-    )
+    inventory = expectations = None
+    if baseline is not None:
+        from diagnose.engine.read_baseline import read_baseline
+
+        expectations = read_baseline(Path(baseline))
+    if topology is not None:
+        from diagnose.engine.read_topology import read_topology
+
+        inventory = read_topology(Path(topology))
+    return Expected(baseline=expectations, topology=inventory)
 
 
 def new_baseline(
@@ -307,6 +310,9 @@ def new_baseline(
         NoInputError: Nothing could be read.
         UsageError: The run is not healthy, or has nothing that can be compared.
     """
+    from diagnose.facts.baseline.draft import draft
+    from diagnose.render import baseline_file
+
     knowledge = load_knowledge()
     reading, nothing_read = read_paths(
         [str(path) for path in paths],
@@ -326,7 +332,7 @@ def new_baseline(
             "these logs hold nothing to compare other runs with: no step times, rates or memory "
             "of training and no table of nccl-tests"
         )
-    source = ", ".join(str(path) for path in paths)
+    source = ", ".join(shown(str(path)) for path in paths)
     return baseline_file.render(made, source=source, version=VERSION)
 
 
@@ -358,6 +364,9 @@ def new_topology(
         NoInputError: Nothing could be read.
         UsageError: The logs name no hosts.
     """
+    from diagnose.facts.topology.draft import draft
+    from diagnose.render import topology_file
+
     knowledge = load_knowledge()
     reading, nothing_read = read_paths(
         [str(path) for path in paths],
@@ -369,13 +378,13 @@ def new_topology(
     case = build(reading)
     if nothing_read:
         _concluded(reading, case, knowledge, "en", None, nothing_read=True)
-    made = draft_topology(case, file)
+    made = draft(case, file)
     if not made.hosts:
         raise UsageError(
             "these logs name no hosts; NCCL's lines (NCCL_DEBUG=INFO), ibstatus, iblinkinfo and "
             "nvidia-smi in files named after their hosts do"
         )
-    source = ", ".join(str(path) for path in paths)
+    source = ", ".join(shown(str(path)) for path in paths)
     return topology_file.render(made, source=source, version=VERSION)
 
 
@@ -417,9 +426,15 @@ def _report(
 ) -> Report:
     _apply(limits, reading)
     case = build(reading, expected.topology)
+    compared = None
     if expected.topology is not None:
+        from diagnose.facts.topology.judge import hold_against as hold_against_inventory
+
         hold_against_inventory(expected.topology, case)
-    compared = None if expected.baseline is None else hold_against(expected.baseline, case)
+    if expected.baseline is not None:
+        from diagnose.facts.baseline.judge import hold_against
+
+        compared = hold_against(expected.baseline, case)
     return _concluded(reading, case, knowledge, lang, compared, nothing_read=nothing_read)
 
 

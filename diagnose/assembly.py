@@ -9,8 +9,8 @@ from typing import Any
 
 from diagnose.engine.availability import MATCHING_TEXT
 from diagnose.engine.cascade import Node
-from diagnose.engine.load import RuleSet
 from diagnose.engine.match import EVIDENCE_SHOWN, RuleOutcome
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diagnose.api import Knowledge, run_sources
-from diagnose.engine.load import RuleSet, load_rules
+from diagnose.engine.load import load_rules
 from diagnose.engine.reader import Reader
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.schema import Rule
 from diagnose.errors import NoInputError, RuleErrors
 from diagnose.ingest.source import Source

@@ -57,6 +57,9 @@ STATEMENTS = (
 )  # fmt: skip
 """What may stand outside an expression: text, ``{{ }}``, ``if``, ``for`` and ``set``."""
 
+_TEMPLATE = re.compile(r"[{\r]")
+"""What a text has in which Jinja may change something: it makes one kind of line ends."""
+
 _EXPRESSION = re.compile(r"\s*\{\{(.*)\}\}\s*", re.DOTALL)
 _PLACEHOLDER = re.compile(r"<[a-z][a-z_]*>")
 
@@ -71,6 +74,8 @@ def render(text: str, /, **values: object) -> str:
     Raises:
         ValueError: The template is wrong or names something unknown, or its output is too long.
     """
+    if not _TEMPLATE.search(text) and len(text) <= OUTPUT_LIMIT:
+        return text.removesuffix("\n")  # as Jinja does; most texts of playbooks are as they are
     parts: list[str] = []
     size = 0
     try:

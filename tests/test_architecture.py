@@ -16,9 +16,9 @@ from diagnose.parsers import MODULES as DIALECTS
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "diagnose"
-GENERATED = PACKAGE / "parsers" / "derived.py"
+GENERATED = {PACKAGE / "parsers" / name for name in ("derived.py", "index.py")}
 MODULES = sorted(
-    path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if path != GENERATED
+    path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if path not in GENERATED
 )
 
 MOST_LINES = 600

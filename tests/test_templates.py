@@ -1,6 +1,9 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jinja2 import Environment
 
 from diagnose.templates import (
     check,
@@ -221,3 +224,8 @@ def test_checking_does_not_need_values():
     check("{{ event.rank }} {{ x | q }}")
     with pytest.raises(ValueError, match="nope"):
         check("{{ x | nope }}")
+
+
+@given(st.text(alphabet="a .%}#\n\r\té中", max_size=12))
+def test_a_text_without_braces_is_what_jinja_makes_of_it(text):
+    assert render(text) == Environment().from_string(text).render()

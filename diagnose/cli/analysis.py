@@ -22,7 +22,7 @@ from diagnose.model.report import ReportData
 @run_options
 @click.pass_context
 def run(context: click.Context, /, paths: tuple[str, ...], **values: Any) -> None:
-    """Analyse logs: folders, files, archives, globs; - is standard input."""
+    """Analyse logs: folders, files, archives, globs, s3:// and other URLs; - is standard input."""
     options = _checked(RunOptions(**values), context)
     if "-" in paths:
         if len(paths) > 1:

@@ -7,9 +7,8 @@ evidence.
 import ipaddress
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import regex
 
@@ -40,8 +39,7 @@ Lookup = Callable[[str], Sequence[Any]]
 """Gives the values of a field of the record at hand, or of ``name.field``."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRef:
+class FieldRef(NamedTuple):
     """A right side that is another field of the same record.
 
     Args:
@@ -53,16 +51,14 @@ class FieldRef:
     times: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(NamedTuple):
     """One operator with its right side."""
 
     operator: str
     operand: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Tests that must all hold."""
 
     tests: tuple[Test, ...]

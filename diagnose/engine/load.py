@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from diagnose import shipped
-from diagnose.engine.overlay import Overlay, Suppression, merge, read_overlay
-from diagnose.engine.patterns import rule_patterns, weak_texts
+from diagnose.engine.kept import Kept
+from diagnose.engine.kept_rules import KeptRules, find_rules, keep_rules
+from diagnose.engine.overlay import Overlay, merge, read_overlay
+from diagnose.engine.patterns import rule_patterns, text_digests, weak_texts
 from diagnose.engine.positions import MistakeFound, YamlText, read_text
-from diagnose.engine.read_rule import SYMPTOMS, read_rule
+from diagnose.engine.read_cause import read_cause
+from diagnose.engine.read_rule import read_rule
 from diagnose.engine.reader import Mistake, Reader, suggestion
-from diagnose.engine.schema import Key, Rule, rule_names
+from diagnose.engine.rule_set import RuleSet
+from diagnose.engine.schema import Rule, rule_names
 from diagnose.errors import Problem, RuleErrors
 from diagnose.model.report import STAGES
 from diagnose.model.taxonomy import Cause
@@ -26,51 +30,6 @@ FILE_LIMIT = 5_000
 
 ENTRY_LIMIT = 200_000
 """Entries looked at below one folder, likewise."""
-
-CAUSE_KEYS: Mapping[str, Key] = {
-    "id": Key("STAGE.NAME", "required", "permanent"),
-    "stage": Key(" | ".join(STAGES), "required", "order of diagnosis"),
-    "owner": Key("text", "required", "who has to act"),
-    "symptoms": Key("list of 1-13", "[]", "founding symptoms"),
-    "title": Key("text", "required", "what it is, in one line"),
-    "open": Key("true | false", "false", "the cause behind it is not known"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSet:
-    """All rules of a run.
-
-    Args:
-        rules: By id; shipped ones by stage and name, then each folder's by name.
-        causes: By id.
-        aliases: Former id to id.
-        disabled: Ids that an overlay switched off.
-        suppressions: In the order of the folders.
-        packs: Names of the folders laid over the shipped rules.
-        problems: Everything found wrong, in order of file and line; fatal ones only from
-            ``collect_rules``.
-        texts: The files behind the rules, by id, for positions.
-        overlays: Each with its file, in the order of the folders.
-    """
-
-    rules: Mapping[str, Rule]
-    causes: Mapping[str, Cause]
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    disabled: frozenset[str] = frozenset()
-    suppressions: tuple[Suppression, ...] = ()
-    packs: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    texts: Mapping[str, YamlText] = field(default_factory=dict)
-    overlays: tuple[tuple[YamlText, Overlay], ...] = ()
-
-    def find(self, name: str) -> Rule | None:
-        """Return a rule by its id or a former one."""
-        return self.rules.get(self.aliases.get(name, name))
-
-    def cause_of(self, rule: Rule) -> Cause:
-        """Return the cause of a rule."""
-        return self.causes[rule.cause]
 
 
 def load_rules(folders: Sequence[Path] = (), *, with_tests: bool = False) -> RuleSet:
@@ -100,8 +59,23 @@ def collect_rules(
         with_tests: Also read the rules' tests.
         root: Folder of the shipped rules, the installed one by default.
     """
+    root = shipped.root("rules") if root is None else root
     loader = _Loader(with_tests)
-    loader.add_shipped(shipped.root("rules") if root is None else root)
+    kept = None if with_tests else Kept(root)
+    rules = None if kept is None else find_rules(kept, root)
+    if rules is not None:
+        if not folders:
+            return RuleSet(
+                rules, rules.causes, rules.aliases, texts=rules.texts, premises=rules.premises
+            )
+        loader.add_kept(rules)
+    else:
+        loader.add_shipped(root)
+        if kept is not None:
+            found = loader.result()
+            loader.keep(found, kept)
+            if not folders:
+                return found
     for folder in folders:
         loader.add_folder(folder)
     return loader.result()
@@ -109,7 +83,16 @@ def collect_rules(
 
 def rule_parsers(rules: RuleSet) -> list[LineParser]:
     """Return the parsers that find the lines which rules select by text."""
-    return rule_patterns(rules.rules.values())
+    return rule_patterns(_selecting(rules))
+
+
+def rule_texts(rules: RuleSet) -> dict[str, str]:
+    """Return what rules select by text, by event: equal digests select the same lines."""
+    return text_digests(_selecting(rules))
+
+
+def _selecting(rules: RuleSet) -> Iterator[Rule]:
+    return (rules.rules[name] for name in rules.rules if rules.premise(name).selects)
 
 
 @dataclass(slots=True)
@@ -139,6 +122,19 @@ class _Loader:
                 for path in _by_name(folder.iterdir()):
                     if path.name.endswith(".yaml"):
                         self._add_rule(path, f"rules/{stage}/{path.name}", stage, None)
+
+    def add_kept(self, rules: KeptRules) -> None:
+        self.causes.update(rules.causes)
+        for name, premise in rules.premises.items():
+            data = rules.data(name)
+            self.sources[name] = _Source(rules.texts[name], data, premise.stage, None)
+
+    def keep(self, found: RuleSet, kept: Kept) -> None:
+        """Keep the shipped rules, unless something is wrong with them."""
+        if not found.problems:
+            data = {name: source.data for name, source in self.sources.items()}
+            premises = [found.premise(name) for name in data]
+            keep_rules(kept, data, found.causes, found.aliases, premises)
 
     def add_folder(self, folder: Path) -> None:
         if not folder.exists():
@@ -205,7 +201,7 @@ class _Loader:
             return
         reader = Reader()
         for place, entry in enumerate(reader.sequence(data, ())):
-            cause = _read_cause(entry, place, reader)
+            cause = read_cause(entry, place, reader)
             if cause is None:
                 continue
             if cause.id in self.causes:
@@ -360,30 +356,6 @@ def _reachable(start: str, rules: Mapping[str, Rule], aliases: Mapping[str, str]
                 seen.add(other)
                 todo.append(other)
     return seen
-
-
-def _read_cause(data: object, place: int, reader: Reader) -> Cause | None:
-    before = len(reader.mistakes)
-    values = reader.mapping(data, (place,), CAUSE_KEYS)
-    if values is None or len(reader.mistakes) > before:
-        return None
-    texts = {key: reader.text(values[key], (place, key)) for key in ("id", "owner", "title")}
-    stage = reader.choice(values["stage"], (place, "stage"), STAGES)
-    symptoms = reader.sequence(values.get("symptoms"), (place, "symptoms"))
-    if any(number not in SYMPTOMS for number in symptoms):
-        reader.wrong((place, "symptoms"), "expected symptoms from 1 to 13")
-    if stage and texts["id"] and not texts["id"].startswith(f"{stage}."):
-        reader.wrong((place, "id"), f"the id of a cause begins with its stage: '{stage}.'")
-    if len(reader.mistakes) > before:
-        return None
-    return Cause(
-        id=str(texts["id"]),
-        stage=str(stage),
-        owner=str(texts["owner"]),
-        symptoms=tuple(symptoms),
-        title=str(texts["title"]),
-        open=values.get("open") is True,
-    )
 
 
 def _by_name(entries: Iterable[Traversable]) -> list[Traversable]:

@@ -3,7 +3,7 @@
 What comes out are proposals; the verdict stage decides what is cause and what is consequence.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from diagnose.engine import expressions
 from diagnose.engine.applies import allows
 from diagnose.engine.availability import lacking, possible
 from diagnose.engine.conditions import Selector
-from diagnose.engine.load import RuleSet
+from diagnose.engine.premise import Premise
 from diagnose.engine.records import (
     Fired,
     Record,
@@ -19,6 +19,7 @@ from diagnose.engine.records import (
     guilty,
     witnesses,
 )
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.schema import Adjustment, Condition, Rule, leaves
 from diagnose.engine.scope import Scope
 from diagnose.engine.selection import Selection
@@ -100,14 +101,14 @@ class RuleOutcome:
     """What one rule answered.
 
     Args:
-        rule: The rule.
+        rule: What was asked before the rule itself.
         had_input: Whether the logs hold what it looks at, fault or no fault.
         missing_inputs: What they do not hold.
         matches: Its findings.
         truncated: Why there may be more, if the search was cut short.
     """
 
-    rule: Rule
+    rule: Premise
     had_input: bool
     missing_inputs: tuple[str, ...] = ()
     matches: tuple[Match, ...] = ()
@@ -117,8 +118,9 @@ class RuleOutcome:
 def match_rules(rules: RuleSet, case: Case) -> list[RuleOutcome]:
     """Return the outcome of every rule, in the order of stages and then of the rule set."""
     matcher = _Matcher(rules, case)
-    ordered = sorted(rules.rules.values(), key=lambda rule: stage_order(rule.stage))
-    return [matcher.outcome(rule) for rule in ordered]
+    premises = map(rules.premise, rules.rules)
+    ordered = sorted(premises, key=lambda premise: stage_order(premise.stage))
+    return [matcher.outcome(premise.id) for premise in ordered]
 
 
 class _Matcher:
@@ -132,28 +134,29 @@ class _Matcher:
         self.done: dict[str, RuleOutcome] = {}
         self.open: set[str] = set()
 
-    def outcome(self, rule: Rule) -> RuleOutcome:
+    def outcome(self, identifier: str) -> RuleOutcome:
         """Return what a rule answers, worked out once."""
-        if rule.id not in self.done:
-            self.open.add(rule.id)
-            self.done[rule.id] = self._ask(rule)
-            self.open.discard(rule.id)
-        return self.done[rule.id]
+        if identifier not in self.done:
+            self.open.add(identifier)
+            self.done[identifier] = self._ask(self.rules.premise(identifier))
+            self.open.discard(identifier)
+        return self.done[identifier]
 
     def fired(self, name: str) -> list[Fired]:
         """Return the findings of another rule; none while it is being asked itself."""
-        rule = self.rules.find(name)
-        if rule is None or rule.id in self.open:
+        identifier = self.rules.id_of(name)
+        if identifier is None or identifier in self.open:
             return []
-        return [Fired(match) for match in self.outcome(rule).matches]
+        return [Fired(match) for match in self.outcome(identifier).matches]
 
-    def _ask(self, rule: Rule) -> RuleOutcome:
-        reason = excluded(rule, self.case)
+    def _ask(self, premise: Premise) -> RuleOutcome:
+        reason = excluded(premise.applies, self.case)
         if reason is not None:
-            return RuleOutcome(rule, False, (reason,))
-        if not possible(rule.match, self.case):
-            missing = self._lacking(rule)
-            return RuleOutcome(rule, not missing, missing)
+            return RuleOutcome(premise, False, (reason,))
+        if not possible(premise.inputs, self.case):
+            missing = self._lacking(premise)
+            return RuleOutcome(premise, not missing, missing)
+        rule = self.rules.rules[premise.id]
         selector = Selector(self.case, self.fired)
         matches: list[Match] = []
         truncated = None
@@ -173,17 +176,17 @@ class _Matcher:
             selector.given.clear()
         if selector.cut or context.cut:
             truncated = f"{rule.id}: too many combinations; there may be more than was found"
-        missing = () if matches else self._lacking(rule)
-        return RuleOutcome(rule, not missing, missing, tuple(matches), truncated)
+        missing = () if matches else self._lacking(premise)
+        return RuleOutcome(premise, not missing, missing, tuple(matches), truncated)
 
-    def _lacking(self, rule: Rule) -> tuple[str, ...]:
-        return lacking(rule.match, self.case, self.families, self._lacking_of)
+    def _lacking(self, premise: Premise) -> tuple[str, ...]:
+        return lacking(premise.inputs, self.case, self.families, self._lacking_of)
 
     def _lacking_of(self, name: str) -> tuple[str, ...]:
-        rule = self.rules.find(name)
-        if rule is None:
+        identifier = self.rules.id_of(name)
+        if identifier is None:
             return (f"rule {name}",)
-        return () if rule.id in self.open else self.outcome(rule).missing_inputs
+        return () if identifier in self.open else self.outcome(identifier).missing_inputs
 
     def _match(
         self, rule: Rule, group: Any, selection: Selection, selector: Selector, context: Selector
@@ -226,9 +229,9 @@ class _Matcher:
         )
 
 
-def excluded(rule: Rule, case: Case) -> str | None:
-    """Return what the rule is for where that is not this job; the unknown counts as fitting."""
-    for name, wanted in rule.applies.items():
+def excluded(applies: Mapping[str, str], case: Case) -> str | None:
+    """Return what a rule is for where that is not this job; the unknown counts as fitting."""
+    for name, wanted in applies.items():
         if name in ("framework", "engine"):
             have = case.job.framework if name == "framework" else case.job.engine
             fits = have is None or have.lower() == wanted.lower()

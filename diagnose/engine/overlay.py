@@ -15,8 +15,8 @@ from diagnose.model.report import Culprit
 from diagnose.version import VERSION
 
 if TYPE_CHECKING:
-    from diagnose.engine.load import RuleSet
     from diagnose.engine.match import Match
+    from diagnose.engine.rule_set import RuleSet
 
 OVERLAY_KEYS: Mapping[str, Key] = {
     "requires": Key("map", "{}", "version of diagnose it was written for"),

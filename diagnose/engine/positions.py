@@ -5,6 +5,7 @@ columns.
 """
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from importlib.resources.abc import Traversable
 from pathlib import Path as FilePath
@@ -14,11 +15,7 @@ import yaml
 
 from diagnose.engine.reader import Mistake, Path
 from diagnose.errors import Problem, RuleErrors
-
-try:
-    from yaml import CSafeLoader as SafeLoader
-except ImportError:  # a PyYAML built without libyaml
-    from yaml import SafeLoader  # type: ignore[assignment]
+from diagnose.shipped import Loader
 
 SIZE_LIMIT = 1 << 20
 """Bytes of one file."""
@@ -37,43 +34,24 @@ _SUSPECT_MARKS = ("&", "*", "- - - - ")
 _MANY_BRACKETS = 400
 
 
-_TEXT, _LIST, _MAP, _MERGE = (
-    f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map", "merge")
-)
-
-
-class Loader(SafeLoader):
-    """PyYAML's safe loader with a short way for plain texts, lists and maps (half the time)."""
-
-    def construct_document(self, node: yaml.Node) -> Any:
-        """Return the data of a tree of nodes."""
-        return self._plain(node)
-
-    def _plain(self, node: yaml.Node) -> Any:
-        if node.tag == _TEXT and isinstance(node, yaml.ScalarNode):
-            return node.value
-        if node.tag == _LIST and isinstance(node, yaml.SequenceNode):
-            return [self._plain(member) for member in node.value]
-        if node.tag == _MAP and isinstance(node, yaml.MappingNode):
-            keys = [key for key, _ in node.value]
-            if all(isinstance(key, yaml.ScalarNode) and key.tag != _MERGE for key in keys):
-                return {self._plain(key): self._plain(value) for key, value in node.value}
-        return self.construct_object(node, deep=True)
-
-
 class YamlText:
     """One YAML file.
 
     Args:
         name: The file as messages show it.
-        text: Its content.
+        text: Its content, or what reads it once somebody asks for it.
         limit: Most bytes it may have.
     """
 
-    def __init__(self, name: str, text: str, limit: int = SIZE_LIMIT) -> None:
+    def __init__(self, name: str, text: str | Callable[[], str], limit: int = SIZE_LIMIT) -> None:
         self.name = name
-        self.text = text
         self.limit = limit
+        self._text = text
+
+    @cached_property
+    def text(self) -> str:
+        """The content."""
+        return self._text if isinstance(self._text, str) else self._text()
 
     @property
     def has_tests(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from diagnose.engine.applies import constraints
+from diagnose.engine.read_cause import SYMPTOMS
 from diagnose.engine.read_condition import ConditionReader
 from diagnose.engine.reader import KEBAB, Mistake, Path, Reader, kind, suggestion
 from diagnose.engine.schema import (
@@ -32,8 +33,6 @@ from diagnose.model.taxonomy import Cause
 
 STANDARD_NAMES = frozenset({"calc", "event", "events", "culprit", "fact", "job", "logs", "series"})
 """Names that every template has."""
-
-SYMPTOMS = range(1, 14)
 
 _ADJUSTMENT_KEYS = {
     "when": Key("condition", "required", "what must be there"),

@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from diagnose import templates
 from diagnose.engine.compare import quantity
@@ -22,8 +22,7 @@ _EXPONENT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")
 """``1e9`` and ``1.2e3``, which YAML reads as texts for want of a point or a sign."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(NamedTuple):
     """One mistake in a file.
 
     Args:
@@ -78,17 +77,17 @@ class Reader:
 
     def mapping(self, data: object, path: Path, keys: Mapping[str, Key]) -> dict[str, Any] | None:
         """Return a map whose keys are all known and whose required ones are there."""
-        found = self.any_mapping(data, path, f"a map with {', '.join(list(keys)[:6])}")
-        if found is None:
-            return None
-        for key in found:
-            if key not in keys:
-                message = f"unknown key '{key}'{suggestion(key, keys)}"
-                self.wrong((*path, key), message, at_key=True)
+        if not isinstance(data, dict):
+            return self.any_mapping(data, path, f"a map with {', '.join(list(keys)[:6])}")
+        found = {str(key): value for key, value in data.items()}
+        for key in [key for key in found if key not in keys]:
+            message = f"unknown key '{key}'{suggestion(key, keys)}"
+            self.wrong((*path, key), message, at_key=True)
+            del found[key]
         for key, about in keys.items():
             if about.default == "required" and found.get(key) is None and key != "tests":
                 self.wrong(path, f"'{key}' is missing ({about.type}): {about.meaning}")
-        return {key: value for key, value in found.items() if key in keys}
+        return found
 
     def any_mapping(self, data: object, path: Path, wanted: str = "a map") -> dict[str, Any] | None:
         """Return a map with text keys."""

@@ -143,8 +143,7 @@ EXPLAIN_KEYS: Mapping[str, Key] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Explain:
+class Explain(NamedTuple):
     """One edge of the cascade graph.
 
     Args:
@@ -160,16 +159,14 @@ class Explain:
     before: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Distinct:
+class Distinct(NamedTuple):
     """How many different values of a field."""
 
     field: str
     bound: Comparison
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(NamedTuple):
     """Most records in any span of ``per`` seconds."""
 
     bound: Comparison
@@ -302,8 +299,7 @@ class RuleCondition:
     same: Join | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
+class Within(NamedTuple):
     """How close together the members of a condition must be.
 
     Args:
@@ -345,11 +341,11 @@ class Sequence:
 
 
 Leaf = EventCondition | FactCondition | AcrossCondition | SeriesCondition | RuleCondition
-Condition = Leaf | All | AnyOf | Sequence
+Several = All | AnyOf | Sequence
+Condition = Leaf | Several
 
 
-@dataclass(frozen=True, slots=True)
-class Adjustment:
+class Adjustment(NamedTuple):
     """Corroboration or doubt: what it is worth when a condition holds."""
 
     when: Condition
@@ -419,7 +415,7 @@ class Rule:
 def walk(condition: Condition) -> Iterator[Condition]:
     """Yield a condition and all below it, in the order of the file."""
     yield condition
-    if isinstance(condition, All | AnyOf | Sequence):
+    if isinstance(condition, Several):
         for member in condition.members:
             yield from walk(member)
 
@@ -427,7 +423,7 @@ def walk(condition: Condition) -> Iterator[Condition]:
 def leaves(condition: Condition) -> Iterator[Leaf]:
     """Yield the conditions below a condition that have no members."""
     for part in walk(condition):
-        if not isinstance(part, All | AnyOf | Sequence):
+        if not isinstance(part, Several):
             yield part
 
 

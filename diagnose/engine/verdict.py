@@ -49,9 +49,7 @@ def judge(
         suppressed: Returns the suppression that applies to a match, if any.
     """
     nodes = [
-        _node(outcome, match, causes, case, suppressed)
-        for outcome in outcomes
-        for match in outcome.matches
+        _node(match, causes, case, suppressed) for outcome in outcomes for match in outcome.matches
     ]
     cascade.connect(nodes, case)
     for node in nodes:
@@ -71,7 +69,6 @@ def judge(
 
 
 def _node(
-    outcome: RuleOutcome,
     match: Match,
     causes: Mapping[str, Cause],
     case: Case,
@@ -79,9 +76,9 @@ def _node(
 ) -> Node:
     culprit = _complete(match.culprit, case)
     return Node(
-        key=outcome.rule.id,
-        rule=outcome.rule,
-        cause=causes[outcome.rule.cause],
+        key=match.rule.id,
+        rule=match.rule,
+        cause=causes[match.rule.cause],
         match=match,
         events=list(match.events),
         culprit=culprit,

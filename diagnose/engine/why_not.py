@@ -88,7 +88,7 @@ def account(rule: Rule, case: Case, outcomes: Mapping[str, RuleOutcome]) -> Acco
     silencing = [held(condition) for condition in rule.unless]
     return Account(
         rule=rule,
-        excluded=excluded(rule, case),
+        excluded=excluded(rule.applies, case),
         conditions=held(rule.match),
         silencing=tuple(lines for lines in silencing if lines[0].holds),
         matches=len(outcomes[rule.id].matches),

@@ -9,8 +9,7 @@ share a stream glue their records together: behind half a line of another proces
 (5, 'node-c', 901, '5', 'NCCL INFO comm')
 """
 
-import re
-
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.prefix import Hints, strip
 from diagnose.ingest.sniff import NOBODY, Identity
 from diagnose.ingest.stamp import find_stamp
@@ -19,12 +18,12 @@ from diagnose.model.event import Line
 __all__ = ["NOBODY", "peel", "records"]
 
 # host:pid:tid [device] of NCCL; the host is found by walking back from the colon.
-CORE = re.compile(r":\d{1,8}:\d{1,8} \[-?\d{1,3}\] ")
-C10D = re.compile(
+CORE = LazyPattern(r":\d{1,8}:\d{1,8} \[-?\d{1,3}\] ")
+C10D = LazyPattern(
     r"\[[VDIWEF](?:\d{3,4} \d\d:\d\d:\d\d\.\d{1,9} ?)? ?"
     r"[\w.]{1,80}\.(?:cpp|cu|hpp|h):\d{1,6}\] "
 )
-RANK = re.compile(r"\[rank\d{1,6}\]:$")
+RANK = LazyPattern(r"\[rank\d{1,6}\]:$")
 
 MAX_RANK = 14
 MAX_LEAD = 400

@@ -18,11 +18,12 @@ FEWEST = HEAD
 READ = 1 << 20
 
 
-def leading_nulls(path: str, size: int) -> int:
+def leading_nulls(file: BinaryIO, name: str, size: int) -> int:
     """Return how many bytes of NULs stand in front of the text in a plain file.
 
     Args:
-        path: Of the file.
+        file: Its bytes.
+        name: Of the file.
         size: Its bytes as found.
 
     Returns:
@@ -30,32 +31,32 @@ def leading_nulls(path: str, size: int) -> int:
 
     Raises:
         OSError: It cannot be read.
+        Unreadable: It cannot be read where it lies.
     """
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123
-        at = 0
-        while at < size:
-            at = _data_from(file.fileno(), at)
+    at = 0
+    while at < size:
+        at = _data_from(file, at)
+        file.seek(at)
+        part = file.read(READ)
+        if not part:
+            return 0
+        text = part.lstrip(b"\x00")
+        at += len(part) - len(text)
+        if text:
             file.seek(at)
-            part = file.read(READ)
-            if not part:
-                return 0
-            text = part.lstrip(b"\x00")
-            at += len(part) - len(text)
-            if text:
-                file.seek(at)
-                return at if at < size and is_text(path, file.read(SAMPLE) or b"") else 0
+            return at if at < size and is_text(name, file.read(SAMPLE)) else 0
     return 0
 
 
-def _data_from(descriptor: int, at: int) -> int:
+def _data_from(file: BinaryIO, at: int) -> int:
     """Return where data begins that is no hole of a sparse file."""
     if not hasattr(os, "SEEK_DATA"):
         return at
     try:
-        return os.lseek(descriptor, at, os.SEEK_DATA)
+        return os.lseek(file.fileno(), at, os.SEEK_DATA)
     except OSError as error:
-        # No data at all behind this place; other errors: the file system knows no holes.
-        return os.lseek(descriptor, 0, os.SEEK_END) if error.errno == errno.ENXIO else at
+        # No data at all behind this place; other errors: holes are not known where it lies.
+        return file.seek(0, os.SEEK_END) if error.errno == errno.ENXIO else at
 
 
 def behind_nulls(stream: BinaryIO, name: str) -> BinaryIO:

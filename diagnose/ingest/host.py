@@ -1,26 +1,27 @@
 """Words that are host names, told from words that only look like them."""
 
-import re
 from functools import lru_cache
+
+from diagnose.ingest.lazy import LazyPattern
 
 WORDS = (
     "node|host|worker|server|compute|machine|dgx|hgx|pod|trainer|launcher|master|instance|vm|nid|"
     "rack|blade|cn|gn|slave|a100|h100|h200|b200|gb200|mi300x"
 )
-NAMED = re.compile(
+NAMED = LazyPattern(
     rf"(?:{WORDS})-?[a-z]{{0,4}}-?\d+|gpu-?[a-z]{{1,6}}-?\d+|gpu-?0\d+|gpu-?\d{{2,}}|ip-\d+"
 )
 """The part of a host name that gives it away; ``gpu-3`` is a device rather than a host."""
 
-SUFFIX = re.compile(r"[a-z]{0,4}\d+|[0-9a-z]{5}")
+SUFFIX = LazyPattern(r"[a-z]{0,4}\d+|[0-9a-z]{5}")
 """A further number, or the end of a pod's name."""
 
 MAX_LENGTH = 253
 """Characters of a host name, RFC 1035."""
 
-NUMBERED = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*-[A-Za-z]{0,4}\d+")
-ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
-DOMAIN = re.compile(r"[A-Za-z0-9-]+(?:\.[A-Za-z][A-Za-z0-9-]*)*")
+NUMBERED = LazyPattern(r"[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*-[A-Za-z]{0,4}\d+")
+ADDRESS = LazyPattern(r"\d{1,3}(?:\.\d{1,3}){3}")
+DOMAIN = LazyPattern(r"[A-Za-z0-9-]+(?:\.[A-Za-z][A-Za-z0-9-]*)*")
 
 FILE_ENDINGS = frozenset(
     {"py", "cc", "cpp", "cu", "h", "hpp", "c", "go", "rs", "sh", "so", "log", "txt", "out", "err"}

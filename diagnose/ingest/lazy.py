@@ -6,62 +6,60 @@ longer than reading a pasted snippet.
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, AnyStr, Generic
 
 
 class LazyPattern(Generic[AnyStr]):
     """Stands for a compiled pattern of the standard library.
 
+    A method that was used is kept, so that from then on it takes no longer than the pattern's own.
+
     Args:
         pattern: The regular expression.
         flags: As for ``re.compile``.
     """
 
-    __slots__ = ("_compiled", "flags", "pattern")
-
     def __init__(self, pattern: AnyStr, flags: int = 0) -> None:
         self.pattern: AnyStr = pattern
         self.flags = flags
-        self._compiled: re.Pattern[AnyStr] | None = None
 
-    @property
+    @cached_property
     def compiled(self) -> re.Pattern[AnyStr]:
         """The compiled pattern."""
-        if self._compiled is None:
-            self._compiled = re.compile(self.pattern, self.flags)
-        return self._compiled
+        return re.compile(self.pattern, self.flags)
 
-    @property
+    @cached_property
     def search(self) -> Callable[..., re.Match[AnyStr] | None]:
         """``re.Pattern.search``."""
         return self.compiled.search
 
-    @property
+    @cached_property
     def match(self) -> Callable[..., re.Match[AnyStr] | None]:
         """``re.Pattern.match``."""
         return self.compiled.match
 
-    @property
+    @cached_property
     def fullmatch(self) -> Callable[..., re.Match[AnyStr] | None]:
         """``re.Pattern.fullmatch``."""
         return self.compiled.fullmatch
 
-    @property
+    @cached_property
     def finditer(self) -> Callable[..., Iterator[re.Match[AnyStr]]]:
         """``re.Pattern.finditer``."""
         return self.compiled.finditer
 
-    @property
+    @cached_property
     def findall(self) -> Callable[..., list[Any]]:
         """``re.Pattern.findall``."""
         return self.compiled.findall
 
-    @property
+    @cached_property
     def split(self) -> Callable[..., list[Any]]:
         """``re.Pattern.split``."""
         return self.compiled.split
 
-    @property
+    @cached_property
     def sub(self) -> Callable[..., AnyStr]:
         """``re.Pattern.sub``."""
         return self.compiled.sub

@@ -4,10 +4,10 @@ One pattern and one handler a family; what they say is gathered in ``Hints``. On
 MPI's and srun's tags state a global rank; torchrun's ``[default5]:`` is a rank on its host.
 """
 
-import re
 from collections.abc import Callable, Mapping
 
 from diagnose.ingest.host import OTHER_WORDS, short, states_host
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.stamp import find_stamp
 from diagnose.model.event import Clock
 
@@ -21,14 +21,14 @@ LEVEL = "(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE)"
 SOURCE_FILE = r"[\w./<>-]+\.(?:cpp|cc|cuh?|hpp|h|hip|py|go):\d+"
 
 # host:pid:tid [cuda device], nccl/src/debug.cc; CALL lines have no device.
-CORE = re.compile(r"([A-Za-z0-9_.\-]+):(\d+):\d+ (?:\[(-?\d+)\] )?")
-DEVICE = re.compile(r"\[(-?\d+)\] (?=NCCL )")
+CORE = LazyPattern(r"([A-Za-z0-9_.\-]+):(\d+):\d+ (?:\[(-?\d+)\] )?")
+DEVICE = LazyPattern(r"\[(-?\d+)\] (?=NCCL )")
 
-NUMBERED = re.compile(
+NUMBERED = LazyPattern(
     r"\[(?:\d+,(?P<mpi>\d+)\](?:<(?P<stream>stdout|stderr|stddiag)>:|<>:)(?: (?! ))?"
     r"|(?P<rank>\d{1,6})\]:(?=\s*\S)(?: (?! ))?)"
 )
-NAMED = re.compile(
+NAMED = LazyPattern(
     r"\[(?:rank(?P<rank>\d{1,6})\]: ?"
     r"|(?P<role>[A-Za-z_]+)(?P<local>\d{1,4})\]:"
     r"|[\w.-]+@\d+,(?P<mpi>\d+)\]<(?P<stream>stdout|stderr|stddiag)>:(?: (?! ))?"
@@ -37,48 +37,48 @@ NAMED = re.compile(
     r"|titan\] (?=\[?\d{4}-))"
 )
 # c10/util/Logging.cpp: "[E ProcessGroupNCCL.cpp:828] " to 2.3, "[E301 13:49:45.100000000 …" since
-C10D = re.compile(rf"\[[VDIWEF](?:\d{{3,4}} \d\d:\d\d:\d\d\.\d+ ?)? ?{SOURCE_FILE}\] ?")
+C10D = LazyPattern(rf"\[[VDIWEF](?:\d{{3,4}} \d\d:\d\d:\d\d\.\d+ ?)? ?{SOURCE_FILE}\] ?")
 # glog, klog, and torch.distributed's Python logger from 2.4
-GLOG = re.compile(
+GLOG = LazyPattern(
     r"[VDIWEF]\d{4}(?:\d{4})? \d\d:\d\d:\d\d\.\d+ +(?P<pid>\d+) (?P<file>[^\s:]+):\d+\] ?"
 )
-NEMO = re.compile(r"\[NeMo [A-Z] ")
+NEMO = LazyPattern(r"\[NeMo [A-Z] ")
 # SGLang "[2026-01-05 10:00:00 DP0 TP3] ", NeMo "… nemo_logging:349] ", detectron2 "… d2.utils]: "
-TAGS = re.compile(r"((?: [\w.:/-]+){1,4})\]:? ?")
-PARALLEL = re.compile(r"(?: (?:DP|PP|TP|EP|ATTN|MOE)\w*)+")
+TAGS = LazyPattern(r"((?: [\w.:/-]+){1,4})\]:? ?")
+PARALLEL = LazyPattern(r"(?: (?:DP|PP|TP|EP|ATTN|MOE)\w*)+")
 # srun -l; not "5: ens1: <BROADCAST>" of ip, "1: link mlx5_0/1" of rdma, "3: std::panic" of Rust,
 # nor the columns of /proc/interrupts, nor the kernel's "4: ACTIVE" and "5: LinkUp" of a port
-SRUN = re.compile(
+SRUN = LazyPattern(
     r"(\d{1,6}):(?: (?!\s*0x[0-9a-f]|[\w.@-]+: <|link \w|\s*\d+ +\d+ +\d|\s*[\w<]+::"
     r"|(?:DOWN|INIT|ARMED|ACTIVE|ACTIVE_DEFER|Sleep|Polling|Disabled|PortConfigurationTraining"
     r"|LinkUp|LinkErrorRecovery|Phy Test)\s*$)|$)"
 )
-SLURM_DAEMON = re.compile(r"^slurm(?:stepd|d|ctld)-")
+SLURM_DAEMON = LazyPattern(r"^slurm(?:stepd|d|ctld)-")
 """What Slurm's daemons put before the host, src/common/log.c: ``slurmstepd-node07: error:``."""
 
-PARALLEL_SHELL = re.compile(r"([A-Za-z0-9][\w.-]{1,80}):(?: |$)")
-ACTOR = re.compile(
+PARALLEL_SHELL = LazyPattern(r"([A-Za-z0-9][\w.-]{1,80}):(?: |$)")
+ACTOR = LazyPattern(
     r"\((?:(?P<raylet>raylet)|(?:(?P<tag>[A-Za-z][^()=,]{0,80}?) )?(?:rank=(?P<rank>\d+) )?"
     r"pid=(?P<pid>\d+))(?:, ip=(?P<ip>[\w.:]+))?\)(?: |$)"
 )
 # vLLM's "Worker_TP2_EP2" and SGLang's "TP2"; beside a replica or stage it is no rank of the job
-TENSOR_RANK = re.compile(r"(?:Worker_)?TP(\d{1,4})(?:[_ ]EP\d{1,4})?")
-STREAM = re.compile(r"<(?:(stdout|stderr|stddiag)>: ?|\d{1,3}>(?=\[ *\d))")
-HARNESS = re.compile(r"[\w.-]+ \[(stdout|stderr)\](?: |$)")
+TENSOR_RANK = LazyPattern(r"(?:Worker_)?TP(\d{1,4})(?:[_ ]EP\d{1,4})?")
+STREAM = LazyPattern(r"<(?:(stdout|stderr|stddiag)>: ?|\d{1,3}>(?=\[ *\d))")
+HARNESS = LazyPattern(r"[\w.-]+ \[(stdout|stderr)\](?: |$)")
 # stern's "trainer-0 pytorch text"; two plain words prove nothing, so the container is a usual one
-STERN = re.compile(
+STERN = LazyPattern(
     r"([a-z0-9][a-z0-9.-]{0,80}-(?:\d{1,5}|[a-z0-9]{5})) (?:[a-z-]+-)?"
     r"(?:pytorch|train(?:er|ing)?|worker|master|launcher|main|app|mpi|vllm|sglang|container)(?: |$)"
 )
-KERNEL_HOST = re.compile(r"([A-Za-z0-9][\w.-]{1,80}) kernel: ")
-QUOTE = re.compile(r"(?:> ){1,8}(?=[ \t]*[^\s>&/.~$])|(?:> ){0,7}> ?$")
+KERNEL_HOST = LazyPattern(r"([A-Za-z0-9][\w.-]{1,80}) kernel: ")
+QUOTE = LazyPattern(r"(?:> ){1,8}(?=[ \t]*[^\s>&/.~$])|(?:> ){0,7}> ?$")
 """Marks of a quoted mail or issue; not a redirection, nor Python's ``>>> ``."""
-KERNEL_FACILITY = re.compile(r"kern +:\w+ *: (?=\[)")
+KERNEL_FACILITY = LazyPattern(r"kern +:\w+ *: (?=\[)")
 
-CRI = re.compile(r" (stdout|stderr) [PF](?: |$)")
-SYSLOG = re.compile(r" ([\w.-]+) ([\w./@-]+)(?:\[(\d+)\])?: ?")
-JOURNAL = re.compile(r" ([\w.-]+) (?:([\w./@-]+)\[(\d+)\]|(kernel)): ?")
-AFTER_STAMP = re.compile(
+CRI = LazyPattern(r" (stdout|stderr) [PF](?: |$)")
+SYSLOG = LazyPattern(r" ([\w.-]+) ([\w./@-]+)(?:\[(\d+)\])?: ?")
+JOURNAL = LazyPattern(r" ([\w.-]+) (?:([\w./@-]+)\[(\d+)\]|(kernel)): ?")
+AFTER_STAMP = LazyPattern(
     rf"[ \t]?(?:- (?:[\w.\[\]/:-]+ - )*{LEVEL} - "
     rf"|\[ *{LEVEL} *\](?: - | ?\[[\w./-]+:\d+(?::\w+)?\] ?| )"
     rf"|\| *{LEVEL} *\| [^|]{{0,200}}? - "
@@ -87,15 +87,15 @@ AFTER_STAMP = re.compile(
     r"|\[ *[TC]\d+\] ?|: ?| (?:>> )?"
 )
 # Hugging Face "[INFO|trainer.py:2134] 2025-01-05 …", and any level in front of a date
-LEVELED = re.compile(
+LEVELED = LazyPattern(
     rf"(?:\[ *{LEVEL}(?:\|[^\[\]]{{1,80}})?\]|{LEVEL}):? +(?=\[?\d{{4}}[-/]\d\d[-/])"
 )
 # vLLM "ERROR 01-05 10:00:00 [core.py:708]   File …"; V0 had no opening bracket
-VLLM = re.compile(rf"{LEVEL} +(?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) \[?[\w./<>-]+:\d+\] ?")
-PYTHON = re.compile(rf"{LEVEL}:[A-Za-z_][\w.]*:(?=\S)")
+VLLM = LazyPattern(rf"{LEVEL} +(?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) \[?[\w./<>-]+:\d+\] ?")
+PYTHON = LazyPattern(rf"{LEVEL}:[A-Za-z_][\w.]*:(?=\S)")
 
 # Go's "time=2026-01-05T10:00:00.000Z level=INFO", Rust's {"timestamp":"2026-…"}, and GIN's log
-STAMPED_FIELD = re.compile(
+STAMPED_FIELD = LazyPattern(
     r"(?:time=\"?|\{\"timestamp\": ?\"|\[GIN\] )"
     r"(?P<stamp>\d{4}[-/]\d\d[-/]\d\d(?:T| - )[\d:.]{8,18}(?:Z|[+-]\d\d:?\d\d)?)"
 )

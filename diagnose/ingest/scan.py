@@ -6,12 +6,13 @@ costs Python time, a byte does not.
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, BinaryIO
 
 from diagnose.errors import Unreadable
+from diagnose.ingest.beginnings import Beginnings
 from diagnose.ingest.headings import Hosts, Sections, divide
 from diagnose.ingest.unwrap import unwrap
 
@@ -20,6 +21,12 @@ PIECE = 1 << 20
 
 SPAN = 32 << 10
 """Bytes between the places of a piece at which the number of line ends is kept."""
+
+LITTLE = 64 << 10
+"""Bytes in all up to which literals are looked for one by one; compiling them takes longer."""
+
+FEW = 100
+"""Literals up to which it is faster to look for each of them than for how they begin."""
 
 LINE_LIMIT = 1 << 20
 """Bytes of one line that are looked at; the rest of it is dropped and counted."""
@@ -39,15 +46,30 @@ class Literal:
     once: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Matcher:
-    """All literals, compiled on first use and once a process.
+    """All literals; compiled when it pays, and once a process.
 
     Args:
         literals: Their positions are the numbers that ``places`` returns.
     """
 
     literals: tuple[Literal, ...]
+    _left: int = LITTLE
+
+    def compile(self) -> None:
+        """Compile the literals now, for much text to come."""
+        self._left = 0
+        self.places(b"")
+
+    def _candidates(self, data: bytes) -> Sequence[int]:
+        """Return the numbers of literals that may be in a text."""
+        few = len(self.literals) <= FEW
+        return range(len(self.literals)) if few else self._beginnings.candidates(data)
+
+    @cached_property
+    def _beginnings(self) -> Beginnings:
+        return Beginnings([literal.text for literal in self.literals])
 
     @cached_property
     def _database(self) -> Any:
@@ -72,6 +94,10 @@ class Matcher:
         Args:
             data: Any number of whole lines.
         """
+        if len(data) < self._left:
+            self._left -= len(data)
+            return places_by_search(self.literals, data, self._candidates(data))
+        self._left = 0
         found: list[tuple[int, int]] = []
         if self.literals:
 
@@ -83,13 +109,21 @@ class Matcher:
         return found
 
 
-def places_by_search(literals: Sequence[Literal], block: bytes) -> list[tuple[int, int]]:
+def places_by_search(
+    literals: Sequence[Literal], block: bytes, numbers: Iterable[int] | None = None
+) -> list[tuple[int, int]]:
     """Return what ``Matcher.places`` must return, found one literal at a time.
 
     The tests hold the fast way to this one.
+
+    Args:
+        literals: What to look for.
+        block: Any number of whole lines.
+        numbers: Of the literals that may be there; None for all.
     """
     found = []
-    for number, literal in enumerate(literals):
+    for number in range(len(literals)) if numbers is None else numbers:
+        literal = literals[number]
         start = block.find(literal.text)
         while start >= 0:
             found.append((start + len(literal.text), number))

@@ -161,18 +161,34 @@ LAYOUT_WORDS = frozenset(
 
 WHOLE_NAMES = (
     # Flight recorder: "<prefix>rank_<host>_<rank>" where users add the host, else "<prefix><rank>".
-    LazyPattern(r"^(?:nccl|comm_lib)_trace_rank_(?:(?P<host>.*[A-Za-z].*)_)?(?P<rank>\d{1,6})$"),
-    LazyPattern(r"^_?(?:fr_|nccl_)?dump_(?P<rank>\d{1,6})$"),
+    (
+        "nc",
+        LazyPattern(
+            r"^(?:nccl|comm_lib)_trace_rank_(?:(?P<host>.*[A-Za-z].*)_)?(?P<rank>\d{1,6})$"
+        ),
+    ),
+    ("_fdn", LazyPattern(r"^_?(?:fr_|nccl_)?dump_(?P<rank>\d{1,6})$")),
     # srun's %j_%s_%t, and %j_%t
-    LazyPattern(r"^slurm-\d+(?:_\d+)?_(?P<rank>\d{1,5})$"),
-    LazyPattern(r"^slurm-\d+[-_.](?!ip-\d+-\d+-\d+-\d+$)(?P<host>[A-Za-z].*\d)[-_.](?P<rank>\d{1,5})$"),
+    ("s", LazyPattern(r"^slurm-\d+(?:_\d+)?_(?P<rank>\d{1,5})$")),
+    (
+        "s",
+        LazyPattern(
+            r"^slurm-\d+[-_.](?!ip-\d+-\d+-\d+-\d+$)(?P<host>[A-Za-z].*\d)[-_.](?P<rank>\d{1,5})$"
+        ),
+    ),
     # NCCL_DEBUG_FILE=nccl.%h.%p.log
-    LazyPattern(r"^nccl[._-](?:debug[._-])?(?P<host>[A-Za-z][\w-]*\d[\w-]*)(?:\.[A-Za-z][\w-]*)*\.\d+$"),
-    LazyPattern(r"^workerlog\.(?P<local_rank>\d{1,3})$"),
+    (
+        "n",
+        LazyPattern(
+            r"^nccl[._-](?:debug[._-])?(?P<host>[A-Za-z][\w-]*\d[\w-]*)(?:\.[A-Za-z][\w-]*)*\.\d+$"
+        ),
+    ),
+    ("w", LazyPattern(r"^workerlog\.(?P<local_rank>\d{1,3})$")),
     # MindFormers' msrun
-    LazyPattern(r"^worker_(?P<rank>\d{1,6})$"),
-    LazyPattern(r"^(?P<host>\d{1,3}(?:\.\d{1,3}){3})$"),
-)  # fmt: skip
+    ("w", LazyPattern(r"^worker_(?P<rank>\d{1,6})$")),
+    ("0123456789", LazyPattern(r"^(?P<host>\d{1,3}(?:\.\d{1,3}){3})$")),
+)
+"""First characters that such a name may have, and the whole name."""
 
 TOKENS = LazyPattern(r"[^A-Za-z0-9-]+")
 CONTENTS = LazyPattern(
@@ -255,9 +271,9 @@ def identity(name: str) -> Identity:
 
 
 def _whole_name(part: str, stem: str) -> dict[str, str]:
-    for pattern in WHOLE_NAMES:
-        found = pattern.match(stem) or pattern.match(part)
-        if found is not None:
+    for firsts, pattern in WHOLE_NAMES:
+        found = part[:1] in firsts and (pattern.match(stem) or pattern.match(part))
+        if found:
             return {key: text for key, text in found.groupdict().items() if text}
     return {}
 
@@ -299,10 +315,10 @@ def _host_in(token: str) -> str | None:
         parts.pop()
     while len(parts) > 1 and any(one.fullmatch(parts[-1]) for one in (CONTENTS, DATE, MOMENT)):
         parts.pop()
-    if COUNTED.fullmatch(parts[-1]) and is_host("-".join(parts[:-1])):
+    if is_host("-".join(parts[:-1])) and COUNTED.fullmatch(parts[-1]):
         parts.pop()
     stacks = False
-    while _says_something_else(parts[0]) and is_host("-".join(parts[1:])):
+    while is_host("-".join(parts[1:])) and _says_something_else(parts[0]):
         stacks = stacks or STACK_TOOL.fullmatch(parts.pop(0)) is not None
     if stacks and PROCESS.fullmatch(parts[-1]) and is_host("-".join(parts[:-1])):
         parts.pop()

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Clock
 
 Stamp = tuple[float, Clock, int]
@@ -31,39 +32,39 @@ YEARLESS = "1972"
 """A leap year, so that 29 February is a date."""
 
 # ISO, slurm, NCCL 2.26, loguru, Python's logging, torchtitan, SGLang, kubelet, nvidia-smi
-DATED = re.compile(
+DATED = LazyPattern(
     rf"(\[)?(\d{{4}})[-/](\d\d)[-/](\d\d)(?:[T _]| {{2}}){CLOCK}{FRACTION}"
     r"(Z| UTC| ?[+-]\d\d:?\d\d)?(?(1)\]|(?!\w))"
 )
-DATE = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)")
-PLAIN = re.compile(rf"(\d{{4}})[-/](\d\d)[-/](\d\d)[T ]{CLOCK}{FRACTION}")
+DATE = LazyPattern(r"(\d{4})[-/](\d\d)[-/](\d\d)")
+PLAIN = LazyPattern(rf"(\d{{4}})[-/](\d\d)[-/](\d\d)[T ]{CLOCK}{FRACTION}")
 """The part of ``DATED`` that changes from line to line."""
 PLAIN_BYTES = rb"(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
 """The same in bytes, as one group."""
 
 # TensorRT-LLM: [01/05/2026-10:00:00]
-AMERICAN = re.compile(rf"(\[)?(\d\d)/(\d\d)/(\d{{4}})[- ]{CLOCK}{FRACTION}(?(1)\]|(?!\w))")
+AMERICAN = LazyPattern(rf"(\[)?(\d\d)/(\d\d)/(\d{{4}})[- ]{CLOCK}{FRACTION}(?(1)\]|(?!\w))")
 # vLLM 08-25 09:12:34, detectron2 [01/05 10:00:00]
-MONTH_DAY = re.compile(rf"(\[)?(\d\d)[-/](\d\d) {CLOCK}{FRACTION}(?(1)\]|(?!\w))")
-DAYTIME = re.compile(rf"(\[)?{CLOCK}{FRACTION}(?(1)\]|(?![\w:]))")
+MONTH_DAY = LazyPattern(rf"(\[)?(\d\d)[-/](\d\d) {CLOCK}{FRACTION}(?(1)\]|(?!\w))")
+DAYTIME = LazyPattern(rf"(\[)?{CLOCK}{FRACTION}(?(1)\]|(?![\w:]))")
 # dmesg, and the kernel's lines in a syslog
-UPTIME = re.compile(r"\[ *(\d{1,10}\.\d{6})\]")
+UPTIME = LazyPattern(r"\[ *(\d{1,10}\.\d{6})\]")
 # NCCL_DEBUG_TIMESTAMP_FORMAT=%s, collectors; a bare number only before NCCL's host:pid:tid
-EPOCH = re.compile(
+EPOCH = LazyPattern(
     r"(\[)?(1[4-9]\d{8})(?:\.(\d{1,9})(?(1)\]|(?!\w))|(?(1)\]|(?= [\w.-]+:\d+:\d+ )))"
 )
-SYSLOG = re.compile(rf"{MONTH} ([ \d]?\d) {CLOCK}{FRACTION}{END}")
+SYSLOG = LazyPattern(rf"{MONTH} ([ \d]?\d) {CLOCK}{FRACTION}{END}")
 # ctime, dmesg -T, date
-CTIME = re.compile(
+CTIME = LazyPattern(
     rf"(\[)?{WEEKDAY} {MONTH} ([ \d]?\d) {CLOCK}{FRACTION}( [AP]M)?"
     r"(?: (UTC|GMT|[A-Z]{3,4}))? (\d{4})(?(1)\]|(?!\w))"
 )
 # date in en_US of glibc since 2.29: Wed 14 Jan 2026 03:00:00 PM UTC
-DAY_FIRST = re.compile(
+DAY_FIRST = LazyPattern(
     rf"{WEEKDAY} (\d\d?) {MONTH} (\d{{4}}) {CLOCK}( [AP]M)?(?: (UTC|GMT|[A-Z]{{3,4}}))?{END}"
 )
 # glog E0704, its newer form E20250704, and c10d's [E321, which pads neither month nor day
-GLOG = re.compile(
+GLOG = LazyPattern(
     rf"(\[)?[VDIWEF](?:(\d{{4}})(\d{{4}})|(\d{{3,4}})) {CLOCK}(?:\.(\d{{1,9}}))?{END}"
 )
 
@@ -252,7 +253,7 @@ def _glog(found: re.Match[str]) -> tuple[float, Clock] | None:
 
 
 Reader = Callable[[re.Match[str]], tuple[float, Clock] | None]
-_DIGITS: tuple[tuple[re.Pattern[str], Reader], ...] = (
+_DIGITS: tuple[tuple[LazyPattern[str], Reader], ...] = (
     (DATED, _dated),
     (DAYTIME, _daytime),
     (MONTH_DAY, _month_day),
@@ -260,7 +261,7 @@ _DIGITS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (AMERICAN, _american),
     (EPOCH, _epoch),
 )
-_READERS: dict[str, tuple[tuple[re.Pattern[str], Reader], ...]] = (
+_READERS: dict[str, tuple[tuple[LazyPattern[str], Reader], ...]] = (
     dict.fromkeys("0123456789", _DIGITS)
     | dict.fromkeys("VDIWEF", ((GLOG, _glog),))
     | dict.fromkeys("JAMSONMTW", ((CTIME, _ctime), (SYSLOG, _syslog), (DAY_FIRST, _day_first)))

@@ -79,17 +79,18 @@ def rejoined(data: bytes) -> tuple[bytes, list[int]] | None:
     """
     if len(data) > LARGEST:
         return None
+    lines = data.decode("utf-8", "replace").split("\n")
+    if b"\r" in data:
+        lines = [line.removesuffix("\r") for line in lines]
+        if any("\r" in line for line in lines):
+            return None
+    width = max(map(len, lines))
+    if not NARROWEST <= width <= WIDEST:
+        return None
+    chains = list(_chains(lines, _broken(lines, width)))
+    if not chains or not _proven(chains, lines, width):
+        return None
     raw = data.split(b"\n")
-    width = max(len(line) for line in raw)
-    if width < NARROWEST or width > 4 * WIDEST:
-        return None
-    lines = [line.decode("utf-8", "replace").removesuffix("\r") for line in raw]
-    width = max(len(line) for line in lines)
-    if not NARROWEST <= width <= WIDEST or any("\r" in line for line in lines):
-        return None
-    chains = list(_chains(lines, width))
-    if not _proven(chains, lines, width):
-        return None
     for chain in chains:
         parts = [line.removesuffix(b"\r") for line in raw[chain.first : chain.last + 1]]
         texts = lines[chain.first : chain.last + 1]
@@ -99,28 +100,40 @@ def rejoined(data: bytes) -> tuple[bytes, list[int]] | None:
     return b"\n".join(raw), list(range(len(raw) - (not raw[-1])))
 
 
-def _chains(lines: list[str], width: int) -> Iterator[Chain]:
+def _broken(lines: list[str], width: int) -> list[int]:
+    """Return the full lines that go on in the next one; none where they are too few for proof."""
+    lengths = list(map(len, lines))
+    full = [at for at, length in enumerate(lengths[:-1]) if length >= width - 1]
+    whole = lengths.count(width)
+    found: list[int] = []
+    prefix = "\n"
+    for place, at in enumerate(full):
+        if 2 * (len(found) + len(full) - place) < whole:
+            return []
+        line, rest = lines[at], lines[at + 1]
+        # In a log of one process the same stands before each line.
+        if rest.startswith(prefix) or not rest.strip() or rest.startswith(("  ", "\t")):
+            continue
+        head = _prefix(rest, "")
+        if head:
+            prefix = rest[:head]
+        elif not _is_table(line):
+            found.append(at)
+    return found
+
+
+def _chains(lines: list[str], broken: list[int]) -> Iterator[Chain]:
     """Yield the records that go on below a full line, by their prefixes alone."""
-    at = 0
-    while at < len(lines) - 1:
-        last = at
-        while last - at < LONGEST_RECORD and _goes_on(lines, last, width):
+    going_on, last = set(broken), -1
+    for at in broken:
+        if at <= last:
+            continue
+        last = at + 1
+        while last - at < LONGEST_RECORD and last in going_on:
             last += 1
-        if last > at:
-            head = _prefix(lines[at], lines[at + 1])
-            if head or HEAD.match(lines[at]):
-                yield Chain(at, last, head)
-        at = last + 1
-
-
-def _goes_on(lines: list[str], at: int, width: int) -> bool:
-    line = lines[at]
-    if at + 1 >= len(lines) or len(line) < width - 1 or _is_table(line):
-        return False
-    rest = lines[at + 1]
-    if not rest.strip() or rest.startswith(("  ", "\t")):
-        return False
-    return not _prefix(rest, "")
+        head = _prefix(lines[at], lines[at + 1])
+        if head or HEAD.match(lines[at]):
+            yield Chain(at, last, head)
 
 
 def _is_table(line: str) -> bool:

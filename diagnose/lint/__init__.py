@@ -5,9 +5,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from diagnose.engine.load import RuleSet, collect_rules
+from diagnose.engine.load import collect_rules
 from diagnose.engine.overlay import merge
 from diagnose.engine.reader import Mistake
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.schema import Rule
 from diagnose.errors import Problem
 from diagnose.lint import graph, playbooks, rules

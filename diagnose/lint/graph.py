@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from diagnose.engine.load import RuleSet
 from diagnose.engine.reader import Mistake, Path, suggestion
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.schema import Rule
 
 CAUSE = "cause:"

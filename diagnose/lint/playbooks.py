@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from diagnose.engine.load import RuleSet
 from diagnose.engine.positions import YamlText
 from diagnose.engine.reader import Mistake, Path
+from diagnose.engine.rule_set import RuleSet
 from diagnose.errors import Problem, RuleErrors
 from diagnose.lint import templating
 from diagnose.model.report import Culprit

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from diagnose.engine.applies import allows, constraints
-from diagnose.engine.load import RuleSet
 from diagnose.engine.read_rule import STANDARD_NAMES
 from diagnose.engine.reader import Mistake, Path, Reader, suggestion
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.schema import (
     CULPRITS,
     EventCondition,

@@ -1,12 +1,15 @@
 """What the program can read: one module a dialect, independent of each other.
 
-The list is explicit; importing a module registers nothing.
+The list is explicit; importing a module registers nothing. What each parser waits for stands in
+``index.py``, from which its module is imported when that has been seen; ``python .ci/derive.py``
+writes it.
 """
 
 from functools import cache
 from importlib import import_module
 
 from diagnose.parsers.base import Parser
+from diagnose.parsers.late import Late
 
 MODULES = (
     "nccl_init",
@@ -211,3 +214,11 @@ def parsers() -> tuple[Parser, ...]:
     for name in MODULES:
         found.extend(import_module(f"{__name__}.{name}").PARSERS)
     return tuple(found)
+
+
+def shipped() -> tuple[Late, ...]:
+    """Return what stands for the parsers, in the same order, until they are wanted."""
+    # Imported here: what writes the index must run without it.
+    from diagnose.parsers.index import PARSERS
+
+    return PARSERS

@@ -13,7 +13,7 @@ knows no rule, prints nothing and keeps no state between sources.
     A dialect of which files hold millions of lines. Its literals are looked for once per block of
     1 MiB, and a block that has one is handed over whole.
 ``FileParser``
-    Chosen by a look at the first bytes; gets the whole source (JSON, CSV).
+    Chosen by a look at the first bytes, those of its gate first; gets the whole source (JSON, CSV).
 ``FolderParser``
     Gets the names and sizes in a folder and may read parts of files: headers and tails, never the
     data (checkpoints).
@@ -28,11 +28,11 @@ from typing import Protocol
 import regex
 from regex import Pattern as Compiled
 
-from diagnose.ingest.pattern import required_literals
 from diagnose.ingest.repeated import StampedPrefix
 from diagnose.ingest.source import Entry
 from diagnose.model.event import Event, Line, Measurement, Nature, Rows, Value
 from diagnose.parsers.derived import LITERALS
+from diagnose.parsers.gate import Gate
 
 TEXT_LIMIT = 2_000
 """Characters of a line that an event keeps."""
@@ -89,7 +89,12 @@ class Pattern:
     def required(self) -> tuple[str, ...]:
         """Literals of which every matching line holds at least one."""
         known = self.literals or LITERALS.get(self.regex)
-        return known if known is not None else tuple(sorted(required_literals(self.regex)))
+        if known is not None:
+            return known
+        # Imported here: those of what ships are known, and most runs ask for no others.
+        from diagnose.ingest.pattern import required_literals
+
+        return tuple(sorted(required_literals(self.regex)))
 
     def match(self, line: Line) -> Event | None:
         """Return the event this line is, or None.
@@ -236,6 +241,7 @@ class FileParser:
         read: Turns the file into events and measurements.
         emits: Event and metric names it may give.
         sample: A small file.
+        gate: What is cheap to see of each file that ``accepts`` may accept.
         alone: The file is one record and no log. It may be binary, no other parser sees it, its
             lines are not counted, and ``read`` raises ``Unreadable`` where it is to be skipped.
     """
@@ -246,6 +252,7 @@ class FileParser:
     read: Callable[[Document], Iterable[Record]]
     emits: tuple[str, ...]
     sample: str
+    gate: Gate = Gate()
     alone: bool = False
 
 
@@ -260,6 +267,7 @@ class FolderParser:
             read; if its content is not text it is not in the list of skipped ones.
         read: Gets the name of the input folder and all entries below it that some parser wants.
         emits: Event names it may give.
+        gate: Parts of names that all files of the dialect have one of.
     """
 
     name: str
@@ -267,6 +275,7 @@ class FolderParser:
     wants: Callable[[str], bool]
     read: Callable[[str, list[Entry]], Iterable[Event]]
     emits: tuple[str, ...]
+    gate: Gate
 
 
 Parser = LineParser | BlockParser | BulkParser | FileParser | FolderParser

@@ -20,6 +20,7 @@ import regex
 
 from diagnose.model.event import Clock, Event, Line, Value
 from diagnose.parsers.base import Document, FileParser, Note, make_event
+from diagnose.parsers.gate import Gate
 from diagnose.parsers.python_error import MESSAGE_LIMIT, error_details, error_nature
 
 SUMMARY = regex.compile(
@@ -79,6 +80,7 @@ PARSERS = (
         name="torchelastic-error-file",
         title="torchelastic's error.json: the exception of a worker",
         accepts=accepts,
+        gate=Gate(starts=(b"{",), holds=(b'"py_callstack"',)),
         read=read,
         emits=("python.error_line",),
         sample='{"message": {"message": "RuntimeError: bad sample", "extraInfo": {"py_callstack": "Traceback (most recent call last):\\n  File \\"/srv/train.py\\", line 3, in main\\nRuntimeError: bad sample\\n", "timestamp": "1714560755"}}}',

@@ -31,6 +31,7 @@ from diagnose.parsers import plain_pickle
 from diagnose.parsers.base import Document, FileParser, make_event
 from diagnose.parsers.convert import spans
 from diagnose.parsers.flight_recorder_calls import Call, call, in_order, whole, words
+from diagnose.parsers.gate import Gate
 
 FILE = LazyPattern(
     r"(?:^|[/!])(?:(?:nccl|comm_lib)_trace_rank_[^/!]*|_?(?:fr_|nccl_)?dump_\d{1,6})(?:\.\w+)*$"
@@ -385,6 +386,11 @@ PARSERS = (
         name="flight-recorder",
         title="Dumps of PyTorch's flight recorder, pickle or JSON, versions 1 to 2.10",
         accepts=accepts,
+        gate=Gate(
+            names=("trace_rank_", "dump_"),
+            starts=(b"\x80", b"{", b"["),
+            holds=(b"pg_config", b"pg_status", b"collective_seq_id", b"profiling_name"),
+        ),
         read=_read,
         emits=("fr.dump", "fr.group"),
         sample=_sample(),

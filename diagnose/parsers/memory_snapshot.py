@@ -34,6 +34,7 @@ from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers import plain_pickle
 from diagnose.parsers.base import Document, FileParser, make_event
+from diagnose.parsers.gate import Gate
 from diagnose.parsers.memory_phase import users_frame
 
 _PICKLE = LazyPattern(rb"\x80[\x02-\x05](?:\x95[\x00-\xff]{8})?\}")
@@ -143,6 +144,7 @@ PARSERS = (
         name="torch-memory-snapshot",
         title="Snapshots of PyTorch's allocator, as its own pickles",
         accepts=accepts,
+        gate=Gate(starts=(b"\x80",), holds=_KEYS[:1]),
         read=read,
         emits=("torch.memory_snapshot",),
         sample="",

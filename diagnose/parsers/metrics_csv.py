@@ -16,6 +16,7 @@ from itertools import chain, islice
 
 from diagnose.model.event import Event, Line, Measurement
 from diagnose.parsers.base import Document, FileParser
+from diagnose.parsers.gate import Gate
 from diagnose.parsers.metric_names import (
     ALIASES,
     RANK_NAMES,
@@ -27,6 +28,7 @@ from diagnose.parsers.metric_names import (
     with_nan_events,
 )
 from diagnose.parsers.metric_rows import PROBE, Row, measure
+from diagnose.parsers.table_head import may_be_table
 
 DELIMITERS = (",", "\t", ";")
 DEVICES = ("device", "gpu", "worker")
@@ -115,6 +117,7 @@ PARSERS = (
         name="metrics-csv",
         title="Tables of metrics with a step column (CSV, TSV)",
         accepts=accepts,
+        gate=Gate(test=may_be_table),
         read=read,
         emits=(*ALIASES, "train.nan_loss", "train.nan_gradient"),
         sample="step,rank,host,step_time,data_time,loss\n10,0,node-07,0.52,0.01,1.73\n10,1,node-07,0.52,0.02,1.73\n",

@@ -15,6 +15,7 @@ from itertools import chain, islice
 
 from diagnose.model.event import Event, Line, Measurement
 from diagnose.parsers.base import Document, FileParser, Note
+from diagnose.parsers.gate import Gate
 from diagnose.parsers.metric_names import ALIASES, metrics, step_of, with_nan_events
 from diagnose.parsers.metric_rows import Row, holds_records, measure, record_of
 
@@ -93,6 +94,7 @@ PARSERS = (
         name="metrics-jsonl",
         title="Metric records as JSON lines, and trainer_state.json",
         accepts=accepts,
+        gate=Gate(starts=(b"{",)),
         read=read,
         emits=(*ALIASES, "train.nan_loss", "train.nan_gradient"),
         sample='{"step": 10, "loss": 1.7313, "lr": 9.9e-05, "step_time": 0.52, "rank": 0}\n{"step": 11, "loss": 1.7290, "lr": 9.9e-05, "step_time": 0.53, "rank": 0}\n',

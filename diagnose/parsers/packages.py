@@ -24,6 +24,7 @@ from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers import convert
 from diagnose.parsers.base import Document, FileParser, make_event
+from diagnose.parsers.gate import Gate
 
 HEADING = LazyPattern(
     r"^\s*(?:#+ *(?P<a>[\w.-]+):?|==> *(?P<b>[\w.-]+) *<==|(?P<c>[A-Za-z][\w.-]*):"
@@ -70,6 +71,9 @@ PARSERS = (
         name="package-list",
         title="Lists of installed packages, node by node",
         accepts=_accepts,
+        gate=Gate(
+            holds=(b"nvidia-nccl-cu", b"torch==", b"torch ", b"torch\t", b"torch\r", b"torch\n")
+        ),
         read=read,
         emits=("nccl.version", "package.version"),
         sample="# node-07\nnvidia-nccl-cu12==2.21.5\ntorch==2.6.0\n# node-08\nnvidia-nccl-cu12==2.18.1\n",

@@ -1,7 +1,7 @@
 """One source through all parsers.
 
-The reader knows which literal leads to which parser. It asks the scan where the literals stand, cuts
-out the lines around them, takes the prefixes off and hands the lines to the parsers that want them.
+The reader asks the scan where the literals stand that parsers wait for, cuts out the lines around
+them, takes the prefixes off and hands the lines to the parsers that want them.
 """
 
 from array import array
@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from diagnose.ingest.envelope import peel, records
 from diagnose.ingest.repeated import Repeated, StampedPrefix
-from diagnose.ingest.scan import Literal, Matcher, Piece
+from diagnose.ingest.scan import Matcher, Piece
 from diagnose.ingest.sniff import Identity
 from diagnose.model.event import Clock, Line
 from diagnose.parsers.base import (
@@ -30,6 +30,9 @@ from diagnose.parsers.base import (
 )
 from diagnose.parsers.collect import Collector
 from diagnose.parsers.document import WHOLE_LIMIT, WholeDocument, uncovered, uncovered_head
+from diagnose.parsers.gate import Look, Marks
+from diagnose.parsers.late import Late, LateFileParser, LateTextParser
+from diagnose.parsers.routes import Route, Routes, TextParser
 
 WINDOW = 8 << 10
 """Bytes of a line that patterns are matched against, around the literal."""
@@ -49,14 +52,6 @@ DATED = frozenset({Clock.UTC, Clock.LOCAL})
 Writer = tuple[int | None, int | None, str | None, int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """Where a literal leads: a parser, with the pattern if it is a line parser's."""
-
-    parser: LineParser | BlockParser | BulkParser
-    pattern: Pattern | None = None
-
-
 @dataclass(slots=True)
 class Edges:
     """The stamps nearest to the first and the last line of a source, and the fuller one's clock."""
@@ -73,18 +68,18 @@ class Reader:
         parsers: In the order of the registry; those of folders are ignored here.
     """
 
-    def __init__(self, parsers: Iterable[Parser]) -> None:
-        self.parsers = tuple(parsers)
-        self.file_parsers = tuple(one for one in self.parsers if isinstance(one, FileParser))
-        self.routes: list[list[Route]] = []
-        numbers: dict[Literal, int] = {}
-        for text, once, route in _all_routes(self.parsers):
-            literal = Literal(text.encode(), once)
-            if literal not in numbers:
-                numbers[literal] = len(numbers)
-                self.routes.append([])
-            self.routes[numbers[literal]].append(route)
-        self.matcher = Matcher(tuple(numbers))
+    def __init__(self, parsers: Iterable[Parser | Late]) -> None:
+        text_parsers: list[TextParser | LateTextParser] = []
+        self.file_parsers: list[FileParser | LateFileParser] = []
+        for parser in parsers:
+            match parser:
+                case LineParser() | BlockParser() | BulkParser() | LateTextParser():
+                    text_parsers.append(parser)
+                case FileParser() | LateFileParser():
+                    self.file_parsers.append(parser)
+        self.marks = Marks(one.gate for one in self.file_parsers)
+        self.routes = Routes(text_parsers)
+        self.matcher = Matcher(self.routes.literals)
 
     def read(
         self, name: str, identity: Identity, pieces: Iterable[Piece], into: Collector
@@ -123,19 +118,23 @@ class Reader:
                 edges.clock = clock
         return edges
 
-    def owner(self, name: str, head: bytes) -> FileParser | None:
+    def owner(self, name: str, head: bytes) -> FileParser | LateFileParser | None:
         """Return the parser that takes a file for itself, see ``FileParser.alone``.
 
         Args:
             name: Of the source.
             head: Its first bytes.
         """
-        return next(
-            (one for one in self.file_parsers if one.alone and one.accepts(name, head)), None
-        )
+        look = Look(name, head, self.marks)
+        return next((one for one in self.file_parsers if one.alone and _accepts(one, look)), None)
 
     def read_record(
-        self, owner: FileParser, name: str, identity: Identity, stream: BinaryIO, into: Collector
+        self,
+        owner: FileParser | LateFileParser,
+        name: str,
+        identity: Identity,
+        stream: BinaryIO,
+        into: Collector,
     ) -> int:
         """Give a file to the parser that takes it for itself, and return its size in bytes.
 
@@ -170,13 +169,13 @@ class Reader:
             A stream over the same bytes, from the start, for the scan.
         """
         asked = [one for one in self.file_parsers if not one.alone]
-        accepting = [one for one in asked if one.accepts(name, head)]
+        look = Look(name, head, self.marks)
+        accepting = [one for one in asked if _accepts(one, look)]
         bare_head = uncovered_head(head)
-        behind = [
-            one
-            for one in asked
-            if bare_head is not None and one not in accepting and one.accepts(name, bare_head)
-        ]
+        behind = []
+        if bare_head is not None:
+            look = Look(name, bare_head, self.marks)
+            behind = [one for one in asked if one not in accepting and _accepts(one, look)]
         if not accepting and not behind:
             return stream
         data = stream.read(WHOLE_LIMIT)
@@ -434,16 +433,8 @@ class PieceBlock:
         return self._piece.prefix_at(offset)
 
 
-def _all_routes(parsers: Iterable[Parser]) -> Iterator[tuple[str, bool, Route]]:
-    for parser in parsers:
-        if isinstance(parser, LineParser):
-            for pattern in parser.patterns:
-                route = Route(parser, pattern)
-                yield from ((text, pattern.once_per_block, route) for text in pattern.required)
-        elif isinstance(parser, BlockParser | BulkParser):
-            route = Route(parser)
-            once = isinstance(parser, BulkParser)
-            yield from ((text, once, route) for text in parser.opens)
+def _accepts(parser: FileParser | LateFileParser, look: Look) -> bool:
+    return parser.gate.admits(look) and parser.accepts(look.name, look.head)
 
 
 def _with_next(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Piece | None]]:

@@ -14,7 +14,9 @@ from collections.abc import Iterator
 
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import Document, FileParser, make_event
+from diagnose.parsers.gate import Gate
 from diagnose.parsers.metric_names import STEP_NAMES, canonical, number, squash
+from diagnose.parsers.table_head import may_be_table
 
 DELIMITERS = ("|", ",", "\t", ";")
 
@@ -115,6 +117,7 @@ PARSERS = (
         name="scaling-table",
         title="Tables of throughput by number of GPUs or nodes",
         accepts=accepts,
+        gate=Gate(test=may_be_table),
         read=read,
         emits=("scaling.point",),
         sample="gpus,tokens_per_s,global_batch_size\n8,96000,256\n64,512000,2048\n",

@@ -26,6 +26,7 @@ from typing import Any
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line
 from diagnose.parsers.base import BlockParser, Document, FileParser, Note
+from diagnose.parsers.gate import Gate
 from diagnose.parsers.stack_frames import (
     EVENT,
     Frame,
@@ -162,6 +163,7 @@ JSON = FileParser(
     name="py-spy-json",
     title="py-spy dump --json: where the threads of a process are",
     accepts=_accepts,
+    gate=Gate(starts=(b"[",), holds=(b'"owns_gil"',)),
     read=_read_json,
     emits=(EVENT,),
     sample=(

@@ -22,6 +22,7 @@ from dataclasses import replace
 from diagnose.model.event import Clock, Event, Line, Measurement
 from diagnose.parsers.base import Document, FileParser
 from diagnose.parsers.convert import short_host
+from diagnose.parsers.gate import Gate
 from diagnose.parsers.metric_names import ALIASES, metrics, with_nan_events
 
 NAME = re.compile(r"(?:^|[/!])events\.out\.tfevents\.\d+\.(?P<host>[\w.-]+?)(?:\.\d+)*(?:\.v2)?$")
@@ -189,6 +190,7 @@ PARSERS = (
         name="tensorboard",
         title="TensorBoard's event files: metrics by step and wall time",
         accepts=accepts,
+        gate=Gate(holds=(VERSION,)),
         read=read,
         emits=(*ALIASES, "train.nan_loss", "train.nan_gradient"),
         sample="",

@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers.base import Document, FileParser, make_event
+from diagnose.parsers.gate import Gate
 
 WRITTEN_BY = LazyPattern(rb"(?m)^(?:_wandb|wandb_version):")
 KEY = LazyPattern(r"([A-Za-z_]\w*):\s*$")
@@ -83,6 +84,7 @@ PARSERS = (
         name="wandb-config",
         title="Hyper-parameters in the config.yaml of a W&B run",
         accepts=accepts,
+        gate=Gate(holds=(b"_wandb:", b"wandb_version:")),
         read=read,
         emits=("job.argument", "run.mark"),
         sample="wandb_version: 1\n\n_wandb:\n    desc: null\n    value:\n        cli_version: 0.17.0\nlearning_rate:\n    desc: null\n    value: 0.0001\nseed:\n    value: 42\n",

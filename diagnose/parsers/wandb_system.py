@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line
 from diagnose.parsers.base import Document, FileParser
+from diagnose.parsers.gate import Gate
 from diagnose.parsers.gpu_samples import Samples, monitored
 from diagnose.parsers.metric_names import number
 
@@ -66,6 +67,7 @@ PARSERS = (
         name="wandb-system-metrics",
         title="Exported system metrics of W&B: use, power, heat and clock of each GPU",
         accepts=accepts,
+        gate=Gate(holds=(b".gpu", b".powerWatts")),
         read=read,
         emits=("nvidia_smi.monitor",),
         sample="_runtime,_timestamp,system.gpu.0.gpu,system.gpu.0.temp,system.gpu.0.powerWatts,system.gpu.1.gpu\n15,1767607200.1,98,61,640,12\n30,1767607215.1,99,62,650,100\n",

@@ -1,10 +1,9 @@
 """The pieces a report for people is made of, before a format draws them."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Headline:
+class Headline(NamedTuple):
     """The answer in one line.
 
     Args:
@@ -18,30 +17,26 @@ class Headline:
     tone: str
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(NamedTuple):
     """A paragraph; with a label, such as ``How sure: ``, it is a named value."""
 
     text: str
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """Opens a section."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Opens a part of a section."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(NamedTuple):
     """A place in the logs with its text; ``whole`` texts are not cut to the width."""
 
     place: str
@@ -49,8 +44,7 @@ class Proof:
     whole: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Sparkline:
+class Sparkline(NamedTuple):
     """A series in one row of bars.
 
     Args:
@@ -64,8 +58,7 @@ class Sparkline:
     said: str
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One entry of a list.
 
     Args:
@@ -79,22 +72,19 @@ class Item:
     tag: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A remark on the entry above it."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """What to type, on lines of its own and never wrapped; belongs to the entry above it."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class StageRow:
+class StageRow(NamedTuple):
     """One stage of diagnosis.
 
     Args:
@@ -114,8 +104,7 @@ class StageRow:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Rows of cells under a heading each; of each row the last cell has a tone.
 
     Args:

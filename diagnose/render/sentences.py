@@ -118,7 +118,6 @@ _INPUTS = {
 """What a stage may lack, by the words of ``diagnose.parsers.FAMILIES``."""
 
 _LACKING = re.compile(r"nothing to look at: no (.*)", re.DOTALL)
-_COMPILED = tuple((re.compile(pattern, re.DOTALL), words) for pattern, words in _CHINESE)
 
 
 def translated(lang: Language, sentence: str) -> str:
@@ -135,7 +134,7 @@ def translated(lang: Language, sentence: str) -> str:
         if lacking := _LACKING.fullmatch(sentence):
             names = (_INPUTS.get(name, name) for name in lacking[1].split(" or "))
             return f"没有可查看的内容，缺少：{'、'.join(names)}"
-        for pattern, words in _COMPILED:
-            if found := pattern.fullmatch(sentence):
+        for pattern, words in _CHINESE:
+            if found := re.fullmatch(pattern, sentence, re.DOTALL):
                 return found.expand(words)
     return sentence

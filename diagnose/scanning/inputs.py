@@ -16,8 +16,8 @@ from diagnose.ingest.source import Entry, Source
 from diagnose.ingest.stream import Codec
 from diagnose.model.event import Event
 from diagnose.model.reading import Reading
-from diagnose.parsers import parsers
-from diagnose.parsers.base import FolderParser
+from diagnose.parsers import shipped
+from diagnose.parsers.late import LateFolderParser
 from diagnose.parsers.reader import Reader
 from diagnose.scanning.engine import Engine
 from diagnose.scanning.local import ALL_CORES, Local
@@ -161,8 +161,8 @@ def take_parts(found: Discovery) -> list[Source]:
 
 
 @cache
-def _folder_parsers() -> tuple[FolderParser, ...]:
-    return tuple(one for one in parsers() if isinstance(one, FolderParser))
+def _folder_parsers() -> tuple[LateFolderParser, ...]:
+    return tuple(one for one in shipped() if isinstance(one, LateFolderParser))
 
 
 def _wants(name: str) -> bool:

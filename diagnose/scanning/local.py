@@ -11,7 +11,7 @@ from threading import Thread
 
 from diagnose.model.reading import SourceSummary
 from diagnose.parsers.reader import Reader
-from diagnose.scanning.units import Part, Unit, Wants, batches, read_unit
+from diagnose.scanning.units import Part, Unit, Wants, batches, read_batch
 
 WORTH_WORKERS = 24 << 20
 """Bytes of input from which on worker processes pay."""
@@ -39,13 +39,14 @@ class Local:
         jobs = min(self.jobs or _cores(), len(units))
         small = sum(unit.bytes for unit in units) < WORTH_WORKERS
         if jobs <= 1 or small or not hasattr(os, "fork"):
-            for number, unit in enumerate(units):
-                yield number, read_unit(unit, reader, wants)
+            for batch in batches(units):
+                some = [units[number] for number in batch]
+                yield from zip(batch, read_batch(some, reader, wants), strict=True)
             return
         _STATE.units, _STATE.reader, _STATE.wants = units, reader, wants
         # Forked workers have the reader as it is: rules cannot be sent through a pipe, and its
         # literals, once compiled here, need not be compiled again.
-        reader.matcher.places(b"")
+        reader.matcher.compile()
         lost = []
         for batch, read in _in_workers(list(batches(units)), jobs):
             if read is None:
@@ -135,4 +136,5 @@ def _end_with_parent() -> None:
 
 
 def _read_batch(batch: list[int]) -> list[list[Part]]:
-    return [read_unit(_STATE.units[number], _STATE.reader, _STATE.wants) for number in batch]
+    units = [_STATE.units[number] for number in batch]
+    return list(read_batch(units, _STATE.reader, _STATE.wants))

@@ -14,9 +14,7 @@ from diagnose.scanning.partial_file import labels_in, read_part
 from diagnose.scanning.reading import Progress
 
 
-def read_beside(
-    found: Discovery, parts: Sequence[Source], progress: Progress | None
-) -> list[Scan]:
+def read_beside(found: Discovery, parts: Sequence[Source], progress: Progress | None) -> list[Scan]:
     """Return the scans in parts, named so that nothing beside them has the same name.
 
     Args:

@@ -10,6 +10,7 @@ from diagnose.ingest.headings import TOOLS
 from diagnose.ingest.scan import Pieces
 from diagnose.ingest.sniff import binary_reason, identity
 from diagnose.ingest.source import Entry, Source
+from diagnose.ingest.storage import fetch_ahead
 from diagnose.ingest.stream import CONTAINERS, peeked
 from diagnose.ingest.unwrap import encoding_of, recode
 from diagnose.model.event import Clock, Event, Points
@@ -97,6 +98,14 @@ def batches(units: Sequence[Unit]) -> Iterator[list[int]]:
         yield batch
 
 
+def read_batch(batch: Sequence[Unit], reader: Reader, wants: Wants) -> Iterator[list[Part]]:
+    """Yield what each of some units gives that are handed over together; see ``read_unit``."""
+    sources = (unit.source for unit in batch)
+    fetch_ahead((one.path, one.skip + one.size) for one in sources if one.path is not None)
+    for unit in batch:
+        yield read_unit(unit, reader, wants)
+
+
 def read_unit(unit: Unit, reader: Reader, wants: Wants) -> list[Part]:
     """Read one unit of work.
 
@@ -112,7 +121,7 @@ def read_unit(unit: Unit, reader: Reader, wants: Wants) -> list[Part]:
     if source.codec in CONTAINERS:
         return list(_read_archive(source, reader, wants))
     try:
-        with source.open(max(unit.start - 1, 0)) as stream:
+        with source.open(max(unit.start - 1, 0), unit.stop) as stream:
             part = _read_stream(source.name, stream, source.size, reader, unit.start, unit.stop)
     except Unreadable as error:
         part = Part(SourceSummary(name=source.name), skipped=str(error))

@@ -6,9 +6,9 @@ from textwrap import dedent
 
 import yaml
 
-from diagnose.engine.load import RuleSet
 from diagnose.engine.match import match_rules
 from diagnose.engine.read_rule import read_rule
+from diagnose.engine.rule_set import RuleSet
 from diagnose.facts.case import build
 from diagnose.model.event import Clock, Event, Nature, Points
 from diagnose.model.reading import Reading, SourceSummary

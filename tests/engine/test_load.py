@@ -1,5 +1,4 @@
 from datetime import date
-from textwrap import dedent
 
 import pytest
 
@@ -11,43 +10,7 @@ from diagnose.model.event import Line
 from diagnose.model.report import Culprit
 
 from .build import case, event, outcomes
-
-CAUSES = """\
-- {id: comms.test, stage: comms, owner: network, symptoms: [1], title: A test}
-- {id: dataflow.test, stage: dataflow, owner: storage, symptoms: [8], title: Another, open: true}
-"""
-
-
-def rule_text(name, cause="comms.test", match="{event: e.x}", **more):
-    keys = {"id": name, "title": "T", "cause": cause, "role": "context", "match": match, **more}
-    keys.setdefault("tests", "[]")
-    return "".join(f"{key}: {value}\n" for key, value in keys.items() if value is not None)
-
-
-@pytest.fixture
-def shipped(tmp_path):
-    root = tmp_path / "shipped"
-    (root / "comms").mkdir(parents=True)
-    (root / "dataflow").mkdir()
-    (root / "causes.yaml").write_text(CAUSES)
-    (root / "comms" / "alpha.yaml").write_text(
-        rule_text("alpha", aliases="[old-alpha]", match="{series: loss, stat: cv, gte: 2}")
-    )
-    (root / "dataflow" / "beta.yaml").write_text(rule_text("beta", cause="dataflow.test"))
-    return root
-
-
-@pytest.fixture
-def team(tmp_path):
-    folder = tmp_path / "team"
-    folder.mkdir()
-    return folder
-
-
-def write(folder, **files):
-    for name, text in files.items():
-        path = folder / (name.replace("_", "-") + ".yaml")
-        path.write_text(dedent(text))
+from .rule_files import rule_text, write
 
 
 def messages(shipped, team, **options):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from diagnose.engine.load import RuleSet
 from diagnose.engine.match import match_rules
+from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.verdict import judge
 from diagnose.model.taxonomy import Cause
 

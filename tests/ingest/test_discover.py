@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from diagnose.ingest import discover as discover_module
+from diagnose.ingest import local
 from diagnose.ingest.discover import Discovery, discover
 from diagnose.ingest.source import Entry
 from diagnose.ingest.stream import Codec
@@ -120,20 +121,20 @@ def test_pipes_sockets_and_devices_are_skipped(tmp_path: Path) -> None:
 
 def test_permission_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build(tmp_path, "a.log", "b.log", "locked/c.log")
-    opened, scanned = Path.open, os.scandir
+    opened, scanned = os.open, os.scandir
 
-    def refuse(path: Path, *arguments: object, **options: object) -> object:
-        if path.name == "a.log":
+    def refuse(path: str, *arguments: int) -> int:
+        if path.endswith("a.log"):
             raise PermissionError(13, "Permission denied")
-        return opened(path, *arguments, **options)  # type: ignore[call-overload]
+        return opened(path, *arguments)
 
     def refuse_folder(path: str) -> object:
         if path.endswith("locked"):
             raise PermissionError(13, "Permission denied")
         return scanned(path)
 
-    monkeypatch.setattr(Path, "open", refuse)
-    monkeypatch.setattr(discover_module.os, "scandir", refuse_folder)
+    monkeypatch.setattr(local.os, "open", refuse)
+    monkeypatch.setattr(local.os, "scandir", refuse_folder)
     found = discover([str(tmp_path)])
     assert names(found) == ["b.log"]
     assert reasons(found) == {"a.log": "permission denied", "locked": "permission denied"}
@@ -143,7 +144,7 @@ def test_a_file_that_vanishes_between_listing_and_opening(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build(tmp_path, "a.log", "b.log")
-    walk = discover_module._walk
+    walk = local.walk
 
     def walk_and_remove(*arguments: object) -> object:
         for found in walk(*arguments):  # type: ignore[arg-type]
@@ -151,7 +152,7 @@ def test_a_file_that_vanishes_between_listing_and_opening(
                 Path(found.path).unlink()
             yield found
 
-    monkeypatch.setattr(discover_module, "_walk", walk_and_remove)
+    monkeypatch.setattr(local, "walk", walk_and_remove)
     found = discover([str(tmp_path)])
     assert names(found) == ["b.log"]
     assert reasons(found) == {"a.log": "vanished since it was found"}

@@ -41,7 +41,13 @@ def test_a_log_cut_by_copytruncate(tmp_path: Path, nulls: int, sparse: bool) -> 
 def test_file_systems_that_know_no_holes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(holes.os, "SEEK_DATA", raising=False)
     (tmp_path / "a").write_bytes(bytes(5000) + TEXT)
-    assert leading_nulls(str(tmp_path / "a"), 5000 + len(TEXT)) == 5000
+    with (tmp_path / "a").open("rb") as file:
+        assert leading_nulls(file, "a", 5000 + len(TEXT)) == 5000
+
+
+def test_bytes_that_are_in_no_file_have_no_holes() -> None:
+    data = bytes(5000) + TEXT
+    assert leading_nulls(io.BytesIO(data), "a", len(data)) == 5000
 
 
 @pytest.mark.parametrize(
@@ -61,7 +67,8 @@ def test_what_is_no_text_behind_nulls_stays_whole(tmp_path: Path, data: bytes) -
 def test_a_hole_to_the_end(tmp_path: Path) -> None:
     with (tmp_path / "a").open("wb") as file:
         file.truncate(10 << 20)
-    assert leading_nulls(str(tmp_path / "a"), 10 << 20) == 0
+    with (tmp_path / "a").open("rb") as file:
+        assert leading_nulls(file, "a", 10 << 20) == 0
 
 
 def test_in_a_compressed_file(tmp_path: Path) -> None:

@@ -11,15 +11,30 @@ from diagnose.ingest.scan import Literal, Matcher, Piece, Pieces, places_by_sear
 
 alphabet = st.sampled_from([b"a", b"b", b"ab", b"\n", b"\r", b"\x00", b"abab", b" ", b"\xff"])
 texts = st.lists(alphabet, max_size=60).map(b"".join)
+long = [b"abababab", b"abab\nabab", b"bababa"]
 literal = st.builds(
-    Literal, st.sampled_from([b"ab", b"aba", b"b", b"\xffa", b"ba\n"]), st.booleans()
+    Literal, st.sampled_from([b"ab", b"aba", b"b", b"\xffa", b"ba\n", *long]), st.booleans()
 )
 
 
 @given(texts, st.lists(literal, min_size=1, max_size=4, unique=True))
 def test_the_fast_scan_finds_what_a_search_for_each_literal_finds(text, literals):
-    found = Matcher(tuple(literals)).places(text)
-    assert found == places_by_search(literals, text)
+    matcher = Matcher(tuple(literals))
+    matcher.compile()
+    assert matcher.places(text) == places_by_search(literals, text)
+
+
+@given(texts, st.lists(literal, min_size=1, max_size=4, unique=True))
+def test_so_does_the_way_for_little_text(text, literals):
+    assert Matcher(tuple(literals)).places(text) == places_by_search(literals, text)
+
+
+def test_the_literals_are_compiled_once_the_text_is_no_longer_little():
+    matcher = Matcher((Literal(b"abc"),), 10)
+    assert matcher.places(b"abc ab") == [(3, 0)]
+    assert "_database" not in vars(matcher)
+    assert matcher.places(b"abcabc") == [(3, 0), (6, 0)]
+    assert "_database" in vars(matcher)
 
 
 def test_no_literals_find_nothing():

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from diagnose.ingest.envelope import NOBODY, peel
 from diagnose.ingest.pattern import problems, proves
 from diagnose.ingest.scan import Pieces
-from diagnose.parsers import parsers
-from diagnose.parsers.base import LineParser
+from diagnose.parsers import parsers, shipped
+from diagnose.parsers.base import FileParser, FolderParser, LineParser
+from diagnose.parsers.checkpoint.tree import WANTED
 from diagnose.parsers.collect import Collector
-from diagnose.parsers.derived import LITERALS
+from diagnose.parsers.gate import Look
 from diagnose.parsers.reader import Reader
 
 PATTERNS = [
@@ -23,6 +24,11 @@ PATTERNS = [
     for number, pattern in enumerate(parser.patterns)
 ]
 READER = Reader(parsers())
+FILE_PARSERS = [parser for parser in parsers() if isinstance(parser, FileParser)]
+NAMES = (
+    "a.log", "a.json", "nccl_trace_rank_3", "fr_dump_0", "config.yaml", "checkpoint_manifest.yaml",
+    "mlx5_0/ports/1/counters/symbol_error", "sys/class/net/eth0/statistics/rx_errors",
+)  # fmt: skip
 SAMPLES = [
     text
     for parser in parsers()
@@ -57,12 +63,38 @@ def test_names_of_parsers_are_unique():
     assert len(names) == len(set(names))
 
 
-def test_the_shipped_literals_are_fresh():
+@pytest.mark.parametrize("name", ["index", "literals"])
+def test_what_ships_of_the_declarations_is_fresh(name):
     script = Path(__file__).parents[2] / ".ci" / "derive.py"
-    table = runpy.run_path(str(script))["table"]()
-    namespace: dict = {}
-    exec(table, namespace)
-    assert namespace["LITERALS"] == LITERALS, "run: python .ci/derive.py"
+    made = runpy.run_path(str(script))
+    shipped = made["FILES"][name].read_text(encoding="utf-8")
+    assert shipped == made[name](), "run: python .ci/derive.py"
+
+
+def test_the_index_leads_to_the_parsers_that_the_modules_declare():
+    assert tuple(late.parser for late in shipped()) == parsers()
+    by_index, by_module = Reader(shipped()), Reader(parsers())
+    assert by_index.matcher.literals == by_module.matcher.literals
+    numbers = range(len(by_module.matcher.literals))
+    assert [by_index.routes[one] for one in numbers] == [by_module.routes[one] for one in numbers]
+
+
+@pytest.mark.parametrize("parser", FILE_PARSERS, ids=lambda parser: parser.name)
+def test_what_a_file_parser_accepts_passes_its_gate(parser):
+    heads = {one.sample.encode()[: 64 << 10] for one in FILE_PARSERS} | {b"", b"39\n"}
+    heads |= {parser.sample.encode() * 1000, b"\xef\xbb\xbf\r\n" + parser.sample.encode()}
+    for name in NAMES:
+        for head in heads:
+            if parser.accepts(name, head[: 64 << 10]):
+                assert parser.gate.admits(Look(name, head[: 64 << 10], READER.marks))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.from_regex(WANTED.pattern, fullmatch=False))
+def test_what_a_folder_parser_wants_passes_its_gate(name):
+    for parser in parsers():
+        if isinstance(parser, FolderParser):
+            assert not parser.wants(name) or parser.gate.admits_name(name)
 
 
 torn = st.tuples(st.sampled_from(SAMPLES), st.integers(0, 400), st.integers(0, 400)).map(

@@ -28,6 +28,7 @@ from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.bandwidth.link import host_word, link
 from diagnose.parsers.base import BlockParser, Document, FileParser, Note, make_event
 from diagnose.parsers.convert import network_reason, size
+from diagnose.parsers.gate import Gate
 
 _GBPS = {"K": 1e-6, "M": 1e-3, "G": 1.0, "T": 1e3, "": 1e-9}
 
@@ -159,6 +160,7 @@ JSON = FileParser(
     name="iperf3-json",
     title="iperf3 -J: the result as a file",
     accepts=_accepts,
+    gate=Gate(starts=(b"{",), holds=(b'"test_start"',)),
     read=_read_json,
     emits=("bench.link", "bench.failed"),
     sample=(

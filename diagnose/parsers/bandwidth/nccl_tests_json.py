@@ -20,6 +20,7 @@ from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers.bandwidth.collective import Row, collective_name, measured
 from diagnose.parsers.base import Document, FileParser, Note, make_event
 from diagnose.parsers.convert import short_host
+from diagnose.parsers.gate import Gate
 
 
 def _accepts(name: str, head: bytes) -> bool:
@@ -70,6 +71,7 @@ RESULT = FileParser(
     name="nccl-tests-json",
     title="nccl-tests -J: the result as a file",
     accepts=_accepts,
+    gate=Gate(starts=(b"{",), holds=(b'"nccl_version"',)),
     read=_read,
     emits=("nccl_tests.result",),
     sample=(

@@ -35,6 +35,7 @@ from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Value
 from diagnose.parsers.bandwidth.link import host_word, link
 from diagnose.parsers.base import BlockParser, Document, FileParser, Note
+from diagnose.parsers.gate import Gate
 
 MIB_TO_GBPS = 8 * (1 << 20) / 1e9
 
@@ -203,6 +204,7 @@ JSON = FileParser(
     name="perftest-json",
     title="ib_write_bw --out_json: the result as a file",
     accepts=_accepts,
+    gate=Gate(starts=(b"{",), holds=(b'"test_info"',)),
     read=_read_json,
     emits=("bench.link",),
     sample=(

@@ -17,7 +17,8 @@ from diagnose.ingest.source import Entry
 from diagnose.model.event import Event
 from diagnose.parsers.base import FolderParser
 from diagnose.parsers.checkpoint.judge import EVENTS, Tree, judge
-from diagnose.parsers.checkpoint.tree import wants
+from diagnose.parsers.checkpoint.tree import ENDINGS, wants
+from diagnose.parsers.gate import Gate
 
 
 def read(folder: str, entries: list[Entry]) -> Iterator[Event]:
@@ -30,6 +31,7 @@ PARSERS = (
         name="checkpoint-folder",
         title="Checkpoint folders by names, sizes, times, headers and indexes",
         wants=wants,
+        gate=Gate(names=ENDINGS),
         read=read,
         emits=EVENTS,
     ),

@@ -20,7 +20,8 @@ from diagnose.model.event import Event, Line
 from diagnose.parsers.base import Document, FileParser, Note
 from diagnose.parsers.checkpoint.judge import EVENTS, Tree, judge
 from diagnose.parsers.checkpoint.placing import placed
-from diagnose.parsers.checkpoint.tree import wants
+from diagnose.parsers.checkpoint.tree import ENDINGS, wants
+from diagnose.parsers.gate import Gate
 
 PATHS = ("path", "name", "file", "key", "Key", "Path", "filename")
 SIZES = ("size", "bytes", "Size", "size_bytes", "length")
@@ -93,6 +94,7 @@ PARSERS = (
         name="checkpoint-foreign-manifest",
         title="Lists of the files of checkpoints as JSON: W&B artifacts, object stores",
         accepts=accepts,
+        gate=Gate(starts=(b"{", b"["), holds=tuple(f'{ending}"'.encode() for ending in ENDINGS)),
         read=read,
         emits=EVENTS,
         sample='[{"path": "global_step500/mp_rank_00_model_states.pt", "size": 4294967296}, {"path": "global_step500/zero_pp_rank_0_mp_rank_00_optim_states.pt", "size": 2147483648}]',

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.ingest.source import Entry
+from diagnose.ingest.source import Entry, read_pieces
 from diagnose.parsers.checkpoint import dcp, safetensors
 from diagnose.parsers.checkpoint.inside import Contents, Damage, Piece, in_bytes
 from diagnose.parsers.checkpoint.safetensors import Header
@@ -92,10 +92,9 @@ class Index:
         """
         bad: list[Piece] = []
         good = 0
-        for piece in self.contents.pieces:
-            if piece.path not in self.beside or not piece.length:
-                continue
-            start = self.beside[piece.path].read(piece.offset, len(ZIP))
+        pieces = [one for one in self.contents.pieces if one.path in self.beside and one.length]
+        read = read_pieces((self.beside[one.path], one.offset, len(ZIP)) for one in pieces)
+        for piece, start in zip(pieces, read, strict=True):
             if start == ZIP:
                 good += 1
             elif start is not None and len(start) == len(ZIP):

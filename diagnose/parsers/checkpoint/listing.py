@@ -34,6 +34,7 @@ from diagnose.parsers.checkpoint.judge import EVENTS, Tree, judge
 from diagnose.parsers.checkpoint.listing_rows import UNKNOWN, Row, row_of
 from diagnose.parsers.checkpoint.placing import placed
 from diagnose.parsers.checkpoint.tree import wants
+from diagnose.parsers.gate import Gate
 
 LONGEST = 20_000
 """Lines of a listing inside a log."""
@@ -43,6 +44,9 @@ HEAD = 64 << 10
 
 STRANGE = 3
 """Lines of something else that may stand between two rows."""
+
+OTHERS = 0.1
+"""Share of other lines from which on a file is no listing."""
 
 BRANCH = LazyPattern(r"[├└|`][-─]{2} ?\[")
 INDENT = 4
@@ -284,10 +288,17 @@ def accepts(name: str, head: bytes) -> bool:
     if len(head) < HEAD:
         return False
     texts = [text for text in head.decode("utf-8", "replace").split("\n")[:400] if text.strip()]
-    rows = [row for text in texts if (row := row_of(text)) is not None]
-    return len(rows) > 0.9 * len(texts) and any(
-        row.kind in ("ls", "find", "store", "du", "tree") for row in rows
-    )
+    kinds = set()
+    strange = 0
+    for text in texts:
+        row = row_of(text)
+        if row is not None:
+            kinds.add(row.kind)
+            continue
+        strange += 1
+        if strange >= OTHERS * len(texts):
+            return False
+    return not kinds.isdisjoint(("ls", "find", "store", "du", "tree"))
 
 
 SAMPLE = """\
@@ -312,6 +323,7 @@ PARSERS = (
         name="checkpoint-listing-file",
         title="The same as a long file of its own",
         accepts=accepts,
+        gate=Gate(least=HEAD),
         read=read_document,
         emits=EVENTS,
         sample=SAMPLE,

@@ -17,6 +17,7 @@ import yaml
 
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import Document, FileParser, Note, make_event
+from diagnose.parsers.gate import Gate
 
 NAMES = ("checkpoint_manifest.json", "checkpoint_manifest.yaml", "checkpoint_manifest.yml")
 YAML_LIMIT = 4 << 20
@@ -273,6 +274,7 @@ PARSERS = (
         name="checkpoint-manifest",
         title="Checkpoint manifest, JSON or YAML, version 1",
         accepts=accepts,
+        gate=Gate(names=NAMES, holds=(b"manifest_version",)),
         read=read,
         emits=(
             "ckpt.manifest",

@@ -57,6 +57,14 @@ WANTED = LazyPattern(
 )
 """Files of checkpoints, by their names."""
 
+ENDINGS = (
+    ".distcp", ".metadata", ".tmp", ".pt", ".pth", ".ckpt", ".safetensors", ".nemo", "-unfinished",
+    "latest", "latest_universal", "latest_checkpointed_iteration.txt", "trainer_state.json",
+    "_METADATA", "manifest.ocdbt", "commit_success.txt", ".zarray", ".pkl", ".tar", ".bin",
+    "metadata.json", ".index.json",
+)  # fmt: skip
+"""How these names end."""
+
 DATA = LazyPattern(r"\.(?:distcp|pt|pth|pth\.tar|ckpt|bin|safetensors|nemo|pkl)$")
 """Files that hold state, by their names."""
 

@@ -24,7 +24,7 @@ import zlib
 from dataclasses import dataclass
 
 from diagnose.ingest.lazy import LazyPattern
-from diagnose.ingest.source import Entry
+from diagnose.ingest.source import Entry, read_pieces
 from diagnose.parsers.checkpoint import pickles
 from diagnose.parsers.checkpoint.inside import Contents, Damage, in_bytes, saved
 from diagnose.parsers.checkpoint.pickles import Pickle
@@ -103,8 +103,10 @@ def damage(entry: Entry, headers: int = MOST_HEADERS) -> Damage | None:
         members, start = found
         _check_names(members)
         _check_places(entry, members, start)
-        for member in members[:: -(-len(members) // max(headers, 1)) or 1]:
-            _check_header(entry, member)
+        some = members[:: -(-len(members) // max(headers, 1)) or 1]
+        read = read_pieces((entry, one.offset, _LOCAL.size + len(one.name)) for one in some)
+        for member, head in zip(some, read, strict=True):
+            _check_header(entry, member, head)
     except Broken as error:
         return error.damage
     return None
@@ -328,14 +330,12 @@ def _check_places(entry: Entry, members: list[Member], start: int) -> None:
             raise Broken(Damage("member", reason, None, entry.size))
 
 
-def _check_header(entry: Entry, member: Member) -> None:
-    """Read the header of a member.
+def _check_header(entry: Entry, member: Member, head: bytes | None) -> None:
+    """Hold what stands where a member begins against its header.
 
     Raises:
         Broken: Something else stands there.
     """
-    wanted = _LOCAL.size + len(member.name)
-    head = entry.read(member.offset, wanted)
     if head is not None and (head[:4] != START or head[_LOCAL.size :] != member.name):
         what = "zeros stand" if not any(head[: _LOCAL.size]) else "something else stands"
         shown = member.name.decode("utf-8", "replace")

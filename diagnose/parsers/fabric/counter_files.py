@@ -25,6 +25,7 @@ from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Line
 from diagnose.parsers.base import BlockParser, Document, FileParser, Record
 from diagnose.parsers.fabric.counter_table import EVENT, Counter, number, reading
+from diagnose.parsers.gate import Gate
 
 TOOL = "sysfs"
 PATH = (
@@ -111,6 +112,7 @@ PARSERS = (
         name="ib-counters-tree",
         title="copied files of counters",
         accepts=_accepts,
+        gate=Gate(names=("counters/", "/statistics/", "/carrier_changes")),
         read=read_file,
         emits=(EVENT,),
         sample="39\n",

@@ -24,6 +24,7 @@ from typing import Any
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature
 from diagnose.parsers.base import BlockParser, Document, FileParser, Note, make_event
+from diagnose.parsers.gate import Gate
 
 _HEAD = LazyPattern(
     r"^\s*Interface:\s+(?P<interface>[^\s,]+), via: LLDP\b(?:.*Time: (?P<time>.+))?"
@@ -147,6 +148,7 @@ PARSERS = (
         name="lldpctl-json",
         title="lldpctl -f json",
         accepts=_accepts,
+        gate=Gate(starts=(b"{",), holds=(b'"lldp"',)),
         read=_read_json,
         emits=("net.neighbour",),
         sample='{"lldp": {"interface": {"ens1f0np0": {"age": "1 day, 01:02:03", "chassis": {"leaf-03": {}}, "port": {"id": {"type": "ifname", "value": "swp7"}}}}}}\n',

@@ -31,6 +31,9 @@ def _refine(event: Event, line: Line) -> Event:
     return event
 
 
+_ARROWS = (" ==> ", " <===> ")
+"""Rarer in logs than the word for a port."""
+
 PARSERS = (
     LineParser(
         name="ibdev2netdev",
@@ -43,6 +46,7 @@ PARSERS = (
                 source="mlnx-tools, MLNX_OFED 3 to 24 and DOCA, ibdev2netdev",
                 sample="mlx5_0 port 1 ==> ibp26s0 (Up)",
                 types=_TYPES,
+                literals=_ARROWS,
             ),
             Pattern(
                 event="ib.netdev",
@@ -53,6 +57,7 @@ PARSERS = (
                 source="mlnx-tools, MLNX_OFED 3 to 24 and DOCA, ibdev2netdev -v; older ones without the address",
                 sample="0000:1a:00.0 mlx5_0 (MT4129 - MCX75310AAS-NEA) ConnectX-7 HCA fw 28.41.1000 port 1 (ACTIVE) ==> ibp26s0 (Up)",
                 types=_TYPES,
+                literals=_ARROWS,
             ),
         ),
         refine=_refine,

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event
 from diagnose.parsers.base import Document, FileParser, Note
+from diagnose.parsers.gate import Gate
 from diagnose.parsers.serving.bench_run import bench, number
 from diagnose.parsers.serving.genai_statistics import of_genai_perf
 
@@ -107,6 +108,7 @@ PARSERS = (
         name="serving-benchmark-json",
         title="results of serving benchmarks as JSON",
         accepts=accepts,
+        gate=Gate(starts=(b"{",), holds=(b'"request_throughput"',)),
         read=read,
         emits=("inference.bench",),
         sample='{"backend": "vllm", "request_rate": 4.0, "completed": 300, "duration": 733.1, "request_throughput": 0.41, "mean_ttft_ms": 1442.2, "p99_ttft_ms": 6637.9}\n',

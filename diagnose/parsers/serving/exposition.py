@@ -25,6 +25,9 @@ SEEN = LazyPattern(
 )
 """A sample of an engine."""
 
+SERIES = (b"vllm:", b"vllm_", b"sglang:", b"sglang_", b"trtllm_", b"tgi_", b"nv_")
+"""How the names of its series begin."""
+
 _SAMPLE = LazyPattern(
     r"^(?:(?P<engine>vllm[:_]|sglang[:_]|trtllm_|tgi_|nv_)(?P<name>\w+)|process_start_time_seconds)"
     r"(?P<labels>\{.*\})?[ \t]+"

@@ -28,6 +28,7 @@ from collections.abc import Iterator, Sequence
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line
 from diagnose.parsers.base import BlockParser, Document, FileParser
+from diagnose.parsers.gate import Gate
 from diagnose.parsers.serving.bench_run import bench
 from diagnose.parsers.serving.genai_statistics import of_genai_perf
 
@@ -115,6 +116,7 @@ PARSERS = (
         name="genai-perf-csv",
         title="GenAI-Perf's CSV",
         accepts=accepts,
+        gate=Gate(holds=(b"Time To First Token", b"Request Latency")),
         read=read_csv,
         emits=("inference.bench",),
         sample="Metric,avg,min,max,p99,p95,p90,p75,p50,p25\nTime To First Token (ms),16.26,12.39,17.25,17.09,16.8,16.68,16.56,16.2,16.0\n",

@@ -40,6 +40,19 @@ from diagnose.ingest.envelope import NOBODY, peel
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Line, Nature, Value
 from diagnose.parsers.base import Document, FileParser, make_event
+from diagnose.parsers.gate import Gate
+from diagnose.parsers.serving.generated_marks import (
+    ASKS,
+    COMMON,
+    LETTERS,
+    LINES,
+    PROSE_LINES,
+    SHORTEST,
+    TRACES,
+    has_common_words,
+    may_be_prose,
+    words_of,
+)
 from diagnose.parsers.serving.generation_call import (
     CALL,
     Generation,
@@ -53,9 +66,6 @@ from diagnose.parsers.serving.repetition import Loop, compression, find_loop, re
 
 PASTED = frozenset({"mlx", "llama", "ollama", "http"})
 """Programs that print what was generated and little else; a script prints all kinds of lines."""
-
-SHORTEST = 40
-"""Tokens below which a text is not scored."""
 
 NGRAMS_FROM, NGRAMS_LENGTH = 0.20, 100
 """Share of repeated four-word sequences, and length, from which a text is worth a record."""
@@ -126,24 +136,6 @@ _SAME = LazyPattern(r"([!?\ufffd])\1{39,}$")
 _MARK = LazyPattern(r"^\s*(?:<\||<start_of_turn>|\[INST\]|#{2,3} |<s>)")
 """A prompt begins with a mark of its template; an answer does not."""
 
-_COMMON = frozenset(
-    {
-        "the", "a", "an", "and", "or", "of", "to", "in", "is", "are", "was", "were", "be", "that",
-        "this", "it", "for", "on", "with", "as", "you", "i", "we", "he", "she", "they", "not", "but",
-        "at", "by", "from", "have", "has", "will", "can", "so", "if", "there", "my", "your", "our",
-    }
-)  # fmt: skip
-"""Words that make up more than a fifth of any English text, and of hardly any log."""
-
-_TRACES = (
-    b"mlx_lm", b"llama-", b"main ", b"ollama run", b"curl", b".generate(", b"SamplingParams(",
-    b"GenerationConfig(", b".completions.create(", b"text-generation", b"finish_reason",
-    b"done_reason", b"generated_text", b"finish_details", b"Generated text:", b"python",
-    b"top_p", b"do_sample", b"repetition_penalty", b"repeat_penalty", b"max_new_tokens",
-    b"num_predict",
-)  # fmt: skip
-"""Of which a source with a call or a reply holds at least one."""
-
 
 @dataclass(slots=True)
 class Text:
@@ -161,18 +153,18 @@ class Text:
 def accepts(name: str, head: bytes) -> bool:
     """Decide whether a source holds generated text; a log with requests in it does not."""
     text = head.decode("utf-8", "replace")
-    lines = [line for line in text.split("\n")[:1_000] if line.strip()]
-    if _is_dialogue(lines):
+    lines = [line for line in text.split("\n")[:LINES] if line.strip()]
+    if any(mark in head for mark in ASKS) and _is_dialogue(lines):
         return True
-    if not any(trace in head for trace in _TRACES):
-        return _is_prose(lines[:60])
+    if not any(trace in head for trace in TRACES):
+        return _is_prose(lines[:PROSE_LINES])
     is_made = (
         "Generated text:" in text
         or _REPLY.search(text) is not None
         or any(CALL.search(line) or states_sampling(line) for line in lines)
     )
     if not is_made:
-        return _is_prose(lines[:60])
+        return _is_prose(lines[:PROSE_LINES])
     return _share(lines, _STAMPED.search) <= 0.5
 
 
@@ -358,7 +350,7 @@ def _is_stammer(loop: Loop, tokens: list[str]) -> bool:
     words = {
         one.strip(".,;:!?\"'").lower() for one in tokens[loop.start : loop.start + loop.period]
     }
-    return loop.period <= STAMMER_PERIOD and not _COMMON.isdisjoint(words)
+    return loop.period <= STAMMER_PERIOD and not COMMON.isdisjoint(words)
 
 
 def _is_structured(lines: list[str], *, is_equal: bool) -> bool:
@@ -411,13 +403,12 @@ def _is_log(text: str) -> bool:
 
 def _is_prose(lines: list[str]) -> bool:
     """Tell whether a whole source is running text: common words and no trace of a program."""
-    if len(lines) < 1 or any(map(_is_log, lines)) or _share(lines, _ROWS.search) > 0.1:
-        return False
-    words = re.findall(r"[^\W\d_]+", " ".join(lines[:200]).lower())
+    words = words_of(lines[:200])
     letters = sum(len(word) for word in words)
-    if len(words) < SHORTEST or letters < 0.7 * sum(len(line.strip()) for line in lines[:200]):
+    if letters < LETTERS * sum(len(line.strip()) for line in lines[:200]):
         return False
-    return sum(word in _COMMON for word in words) > 0.2 * len(words)
+    is_text = has_common_words(words) and not any(map(_is_log, lines))
+    return is_text and _share(lines, _ROWS.search) <= 0.1
 
 
 def _is_dialogue(lines: list[str]) -> bool:
@@ -440,6 +431,7 @@ PARSERS = (
         name="generated-text",
         title="text a language model wrote, below its command or in its reply",
         accepts=accepts,
+        gate=Gate(holds=TRACES + ASKS, test=may_be_prose),
         read=read,
         emits=("inference.generation", "inference.repetition", "inference.runs_on"),
         sample=(

@@ -25,7 +25,8 @@ from dataclasses import replace
 
 from diagnose.model.event import Clock, Event, Nature, Value
 from diagnose.parsers.base import Document, FileParser, make_event
-from diagnose.parsers.serving.exposition import SEEN, Sample, Scrape, scrapes
+from diagnose.parsers.gate import Gate
+from diagnose.parsers.serving.exposition import SEEN, SERIES, Sample, Scrape, scrapes
 from diagnose.parsers.serving.figures import figures
 from diagnose.parsers.serving.metric_series import snapshot_of
 
@@ -85,6 +86,7 @@ PARSERS = (
         name="serving-scrapes",
         title="scrapes of /metrics of vLLM, SGLang, TensorRT-LLM, TGI and Triton",
         accepts=accepts,
+        gate=Gate(holds=SERIES),
         read=read,
         emits=("inference.metrics", "inference.cache_config"),
         sample=(

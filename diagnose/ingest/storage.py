@@ -1,0 +1,130 @@
+"""Where inputs lie: on this machine, or at an address such as ``s3://bucket/run-17``.
+
+Discovery and sources ask the same few things of both; ``local`` and ``remote`` answer them.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import BinaryIO, Protocol
+
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+WEB = re.compile(r"https?://", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file or folder before it is looked at.
+
+    Args:
+        path: To open it by.
+        name: Relative to the folder it was found in.
+        folder: Whether it is one.
+        reason: Why it is not read, None where it may be.
+        size: Bytes, where the listing tells.
+        modified: When it was last written, seconds since 1970, where the listing tells.
+        identity: The same for two ways to one file, where the listing tells.
+    """
+
+    path: str
+    name: str
+    folder: bool = False
+    reason: str | None = None
+    size: int | None = None
+    modified: float | None = None
+    identity: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look at a file shows.
+
+    Args:
+        identity: The same for two ways to one file.
+        size: Bytes.
+        head: The first of them, ``stream.HEAD`` or all.
+        modified: When it was last written, seconds since 1970; None if unknown.
+        stored: Bytes it occupies; None if unknown.
+        tail: The last of them, where getting them later would cost a request of its own.
+    """
+
+    identity: str
+    size: int
+    head: bytes
+    modified: float | None = None
+    stored: int | None = None
+    tail: bytes = b""
+
+
+Range = tuple[str, int, int]
+"""Path, first byte, byte behind the last one, which is no further than the end of the file."""
+
+
+class Storage(Protocol):
+    """A place where files lie. What fails there raises ``Unreadable`` and nothing else."""
+
+    def places(self, path: str) -> list[Found]:
+        """Return what a path or pattern of the user stands for, named as shown; none if nothing."""
+
+    def walk(self, folder: str, wants: Callable[[str], bool]) -> Iterator[Found]:
+        """Yield the files below a folder, without hidden ones unless they are wanted."""
+
+    def look(self, files: Iterable[Found]) -> Iterator[tuple[Found, Seen | str]]:
+        """Yield each file with what a look at it shows, or why it is not read."""
+
+    def flows(self, path: str) -> bool:
+        """Return whether a file can be read once only, from its first byte to its last."""
+
+    def drain(self, path: str) -> tuple[bytes, bool]:
+        """Return what flows, up to a limit, and whether that is all."""
+
+    def open(self, path: str, size: int, stop: int | None = None) -> BinaryIO:
+        """Return the bytes of a file that has ``size``; behind ``stop`` few will be asked for."""
+
+    def pieces(self, asked: Iterable[Range]) -> Iterator[bytes | str]:
+        """Yield small pieces of files, or why there are none."""
+
+
+def storage_of(path: str) -> Storage:
+    """Return where a path leads; what reads addresses is loaded with the first of them."""
+    if ADDRESS.match(path):
+        from diagnose.ingest import remote
+
+        return remote
+    from diagnose.ingest import local
+
+    return local
+
+
+def look(files: Iterable[Found]) -> Iterator[tuple[Found, Seen | str]]:
+    """Yield each file with what a look at it shows, or why it is not read."""
+    for storage, group in groupby(files, key=lambda found: storage_of(found.path)):
+        yield from storage.look(group)
+
+
+def fetch_ahead(files: Iterable[tuple[str, int]]) -> None:
+    """Get what is small of some files that will be opened next, where each costs a request.
+
+    Args:
+        files: The path and size of each.
+    """
+    addresses = [(path, size) for path, size in files if ADDRESS.match(path)]
+    if addresses:
+        from diagnose.ingest import ranges
+
+        ranges.fetch_ahead(addresses)
+
+
+def shown(path: str) -> str:
+    """Return a path as it may be printed: an address without what gives access to it.
+
+    That is a user with a password before the host, and in the web what is asked behind the path,
+    since it may be a signature.
+    """
+    if not ADDRESS.match(path):
+        return path
+    if WEB.match(path):
+        path = re.split("[?#]", path, maxsplit=1)[0]
+    return re.sub("(?<=://)[^/]*@", "", path)
