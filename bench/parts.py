@@ -157,23 +157,30 @@ def simulate(folder: Path, ranks: int, nodes: int) -> None:
     unfinished.rename(folder)
 
 
-def measure(folder: str) -> dict[str, object]:
-    """Return what a run over parts takes, in this process."""
+def measure(folder: str, *, judged: bool) -> dict[str, object]:
+    """Return what a run over parts takes, in this process.
+
+    Args:
+        folder: With the parts.
+        judged: The run goes on to its report; otherwise it ends with one reading.
+    """
     reader, texts = KNOWLEDGE.reader, KNOWLEDGE.texts
     started, used = time.perf_counter(), time.process_time()
     reading, nothing = read_paths([folder], reader, texts=texts)
     events = len(reading.events)
     merged = time.process_time()
-    report = api._report(
-        reading, KNOWLEDGE, api.Limits(), "en", api.Expected(), nothing_read=nothing
-    )
+    answer = "not judged"
+    if judged:
+        answer = api._report(
+            reading, KNOWLEDGE, api.Limits(), "en", api.Expected(), nothing_read=nothing
+        ).summary
     return {
         "events": events,
         "merge": merged - used,
         "cpu": time.process_time() - used,
         "wall": time.perf_counter() - started,
         "mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
-        "answer": report.summary,
+        "answer": answer,
     }
 
 
@@ -183,10 +190,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--ranks", type=int, nargs="+", default=[1000, 10_000, 100_000])
     parser.add_argument("--nodes", type=int, default=1, help="in one part")
+    parser.add_argument("--merge-only", action="store_true", help="do not judge")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        print(json.dumps(measure(str(options.folder))))
+        found = measure(str(options.folder), judged=not options.merge_only)
+        print(json.dumps(found))
         return
     print("ranks   parts   MiB     B/rank events   merge s  cpu s   wall s  MiB RAM  answer")
     for ranks in options.ranks:
@@ -194,6 +203,7 @@ def main() -> None:
         simulate(folder, ranks, options.nodes)
         sizes = [part.stat().st_size for part in folder.iterdir()]
         run = [sys.executable, __file__, str(folder), "--measure"]
+        run += ["--merge-only"] if options.merge_only else []
         found = json.loads(subprocess.run(run, capture_output=True, check=True).stdout)
         size = sum(sizes)
         print(
