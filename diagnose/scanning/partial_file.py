@@ -79,14 +79,16 @@ def check_target(target: Path) -> None:
     if not target.parent.is_dir():
         raise UsageError(f"the folder of {target} does not exist")
     try:
-        with target.open("rb") as file:
-            head = file.read(len(PART_MAGIC))
-    except FileNotFoundError:
-        return
+        if not target.exists() or (target.is_file() and _may_be_replaced(target)):
+            return
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error.strerror or error}") from error
-    if head and head != PART_MAGIC:
-        raise UsageError(f"{target} is there and is no part; save under another name")
+    raise UsageError(f"{target} is there and is no part; save under another name")
+
+
+def _may_be_replaced(target: Path) -> bool:
+    with target.open("rb") as file:
+        return file.read(len(PART_MAGIC)) in (b"", PART_MAGIC)
 
 
 def write_part(scans: Iterable[Scan], target: Path) -> Saved:

@@ -1,5 +1,6 @@
 """Scans saved in parts, and what a run over parts says."""
 
+import gzip
 import json
 import random
 import shutil
@@ -123,6 +124,37 @@ def test_parts_are_found_as_folders_are(tmp_path):
     assert report(tmp_path / "parts") == expected
     assert report(tmp_path / "parts" / "*.part") == expected
     assert report(parts[0], tmp_path / "node-08") == expected
+
+
+def mixed_folder(folder):
+    """Return a folder with logs, archives, checkpoints, and much that cannot be read."""
+    (folder / "logs").mkdir(parents=True)
+    (nodes_log := folder / "logs" / "a.log").write_text(f"{folder.name}:1:2 [0] NCCL WARN x\n")
+    shutil.make_archive(str(folder / "z"), "tar", folder / "logs")
+    for step in (100, 200):
+        place = folder / "saved" / f"checkpoint-{step}"
+        place.mkdir(parents=True)
+        for name in ("model.safetensors", "optimizer.pt", "trainer_state.json"):
+            (place / name).write_bytes(b"" if step == 200 else b"{}")
+    shutil.make_archive(str(folder / "saved"), "tar", folder / "saved")
+    packed = gzip.compress(random.Random(1).randbytes(9000).hex().encode() + b"\n")
+    (folder / "cut.log.gz").write_bytes(packed[:-3000])
+    (folder / "b!c.log").write_text(nodes_log.read_text())
+    (folder / "core").write_bytes(b"\x7fELF" + bytes(90))
+    (folder / "gone").symlink_to("nowhere")
+    return folder
+
+
+def test_what_cannot_be_read_is_listed_as_in_a_run_over_the_folders(tmp_path):
+    folders = [mixed_folder(tmp_path / name) for name in ("node-07", "node-08")]
+    parts = [save(tmp_path / f"{one.name}.part", one) for one in folders]
+    expected = report(*folders)
+    inputs = json.loads(expected)["inputs"]
+    assert len(inputs["skipped"]) >= 4
+    assert len(inputs["truncated"]) >= 2
+    assert report(*parts) == expected
+    assert report(save(tmp_path / "all.part", *parts)) == expected
+    assert report(save(tmp_path / "x.part", folders[0])) == report(folders[0])
 
 
 def test_parts_of_parts_give_the_report_of_the_parts(tmp_path):
