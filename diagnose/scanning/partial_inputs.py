@@ -10,7 +10,7 @@ from diagnose.ingest.paste import unique
 from diagnose.ingest.source import Source
 from diagnose.model.reading import Reading
 from diagnose.scanning.partial import Scan
-from diagnose.scanning.partial_file import labels_in, read_part
+from diagnose.scanning.partial_read import labels_in, read_part
 from diagnose.scanning.reading import Progress
 
 

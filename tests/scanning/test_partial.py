@@ -22,7 +22,8 @@ from diagnose.model.event import Clock, Event, Nature, Points
 from diagnose.model.reading import Reading, SourceSummary
 from diagnose.scanning import partial_file, partial_records
 from diagnose.scanning.partial import Scan
-from diagnose.scanning.partial_file import MARK, label_of, read_part, write_part
+from diagnose.scanning.partial_file import MARK, label_of, write_part
+from diagnose.scanning.partial_read import read_part
 
 ROOT = Path(__file__).parent.parent.parent / "samples"
 SAMPLES = sorted(ROOT.glob("*/*/logs"))
