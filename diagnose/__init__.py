@@ -20,7 +20,7 @@ from diagnose.errors import ClusterError, DiagnoseError, NoInputError, RuleError
 from diagnose.version import VERSION
 
 if TYPE_CHECKING:
-    from diagnose.api import Report, run, run_text
+    from diagnose.api import Report, run, run_text, scan
 
 __all__ = [
     "VERSION",
@@ -32,12 +32,13 @@ __all__ = [
     "UsageError",
     "run",
     "run_text",
+    "scan",
 ]
 
 
 def __getattr__(name: str) -> Any:
     # The scan, Jinja and the parsers load on first use, so that ``diagnose --help`` is quick.
-    if name in ("Report", "run", "run_text"):
+    if name in ("Report", "run", "run_text", "scan"):
         from diagnose import api
 
         return getattr(api, name)

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 
 from diagnose.assembly import assemble
-from diagnose.engine.load import collect_rules, rule_parsers
+from diagnose.engine.load import collect_rules, rule_parsers, rule_texts
 from diagnose.engine.match import match_rules
 from diagnose.engine.overlay import suppression
 from diagnose.engine.rule_set import RuleSet
@@ -34,8 +34,9 @@ from diagnose.parsers import shipped
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
 from diagnose.scanning.engine import Engine
-from diagnose.scanning.inputs import read_paths, read_texts
+from diagnose.scanning.inputs import read_paths, read_texts, scan_paths
 from diagnose.scanning.local import Local
+from diagnose.scanning.partial import Saved
 from diagnose.scanning.reading import Progress
 from diagnose.version import VERSION
 
@@ -77,6 +78,11 @@ class Knowledge:
     def reader(self) -> Reader:
         """The shipped parsers and the text selections of the rules, ready to read sources."""
         return Reader([*shipped(), *rule_parsers(self.rules)])
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """What the rules select by text, as scans that are saved state it."""
+        return rule_texts(self.rules)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +187,7 @@ def run(
     reading, nothing = read_paths(
         [str(path) for path in paths],
         knowledge.reader,
+        texts=knowledge.texts,
         engine=_engine(engine, jobs, scheduler, warn),
         progress=progress,
         keep_partial=keep_partial,
@@ -203,6 +210,52 @@ def _engine(
             "pip install 'diagnose-ai[cluster]'"
         ) from error
     return Dask(scheduler, jobs, warn)
+
+
+def scan(
+    paths: Paths | str | PathLike[str],
+    *,
+    save: str | PathLike[str],
+    rules: Paths = (),
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Saved:
+    """Read logs, and save what was found in a part that ``run`` takes for them.
+
+    Args:
+        paths: As for ``run``; the parts of other scans are put together.
+        save: The part. It is best called after the host, ``node-07.part``: beside others its files
+            are called ``node-07/...``. A part that is there is replaced.
+        rules: As for ``run``; what they select by text is looked for.
+        jobs: As for ``run``.
+        progress: As for ``run``.
+
+    Raises:
+        NoInputError: Nothing could be read; the part is written and says why.
+        RuleErrors: As for ``run``.
+        UsageError: The part cannot be written, or another file is there.
+    """
+    # Imported here: other runs write no parts.
+    from diagnose.scanning.partial_file import check_target, label_of, write_part
+
+    if isinstance(paths, str | PathLike):
+        paths = [paths]
+    target = Path(save)
+    check_target(target)
+    knowledge = load_knowledge(rules)
+    scans = scan_paths(
+        [str(path) for path in paths],
+        knowledge.reader,
+        label_of(target),
+        texts=knowledge.texts,
+        leave_out=target,
+        engine=Local(jobs),
+        progress=progress,
+    )
+    saved = write_part(scans, target)
+    if saved.nothing:
+        raise NoInputError(_unread(saved.skipped))
+    return saved
 
 
 def run_text(
@@ -288,7 +341,11 @@ def new_baseline(
 
     knowledge = load_knowledge()
     reading, nothing_read = read_paths(
-        [str(path) for path in paths], knowledge.reader, engine=Local(jobs), progress=progress
+        [str(path) for path in paths],
+        knowledge.reader,
+        texts=knowledge.texts,
+        engine=Local(jobs),
+        progress=progress,
     )
     case = build(reading)
     made = draft(case, file)
@@ -338,7 +395,11 @@ def new_topology(
 
     knowledge = load_knowledge()
     reading, nothing_read = read_paths(
-        [str(path) for path in paths], knowledge.reader, engine=Local(jobs), progress=progress
+        [str(path) for path in paths],
+        knowledge.reader,
+        texts=knowledge.texts,
+        engine=Local(jobs),
+        progress=progress,
     )
     case = build(reading)
     if nothing_read:
@@ -415,9 +476,13 @@ def _concluded(
     report = _conclude(reading, case, knowledge, lang, compared)
     stated = compared is not None and any(row.measured is not None for row in compared.rows)
     if nothing_read and (reading.skipped or not stated):
-        reasons = "; ".join(f"{one['file']}: {one['reason']}" for one in reading.skipped[:3])
-        raise NoInputError(f"nothing could be read. {reasons or 'The input is empty.'}", report)
+        raise NoInputError(_unread(reading.skipped), report)
     return report
+
+
+def _unread(skipped: Sequence[Mapping[str, str]]) -> str:
+    reasons = "; ".join(f"{one['file']}: {one['reason']}" for one in skipped[:3])
+    return f"nothing could be read. {reasons or 'The input is empty.'}"
 
 
 def _conclude(

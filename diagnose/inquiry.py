@@ -83,7 +83,10 @@ def why_not(paths: Paths, name: str, *, rules: Paths = (), jobs: int | None = No
     knowledge = load_knowledge(rules)
     rule = rule_named(knowledge, name)
     reading, nothing = read_paths(
-        [str(path) for path in paths], knowledge.reader, engine=Local(jobs)
+        [str(path) for path in paths],
+        knowledge.reader,
+        texts=knowledge.texts,
+        engine=Local(jobs),
     )
     if nothing:
         reasons = "; ".join(f"{one['file']}: {one['reason']}" for one in reading.skipped[:3])

@@ -10,6 +10,7 @@ from diagnose.cli.calc import calc
 from diagnose.cli.catalogs import parsers, playbooks, schema
 from diagnose.cli.group import DefaultRun
 from diagnose.cli.rulebook import rules
+from diagnose.cli.scan import scan
 from diagnose.cli.settings import load
 from diagnose.cli.topology import topology
 
@@ -64,10 +65,11 @@ def main(context: click.Context) -> None:
     context.default_map = {
         "run": settings,
         "stdin": settings,
+        "scan": {key: settings[key] for key in ("rules", "jobs", "quiet") if key in settings},
         "rules": over_shipped,
         "playbooks": over_shipped,
     }
 
 
-for _command in (run, stdin, rules, playbooks, parsers, baseline, topology, calc, schema):
+for _command in (run, stdin, scan, rules, playbooks, parsers, baseline, topology, calc, schema):
     main.add_command(_command)

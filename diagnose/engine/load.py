@@ -11,7 +11,7 @@ from diagnose import shipped
 from diagnose.engine.kept import Kept
 from diagnose.engine.kept_rules import KeptRules, find_rules, keep_rules
 from diagnose.engine.overlay import Overlay, merge, read_overlay
-from diagnose.engine.patterns import rule_patterns, weak_texts
+from diagnose.engine.patterns import rule_patterns, text_digests, weak_texts
 from diagnose.engine.positions import MistakeFound, YamlText, read_text
 from diagnose.engine.read_cause import read_cause
 from diagnose.engine.read_rule import read_rule
@@ -83,7 +83,16 @@ def collect_rules(
 
 def rule_parsers(rules: RuleSet) -> list[LineParser]:
     """Return the parsers that find the lines which rules select by text."""
-    return rule_patterns(rules.rules[name] for name in rules.rules if rules.premise(name).selects)
+    return rule_patterns(_selecting(rules))
+
+
+def rule_texts(rules: RuleSet) -> dict[str, str]:
+    """Return what rules select by text, by event: equal digests select the same lines."""
+    return text_digests(_selecting(rules))
+
+
+def _selecting(rules: RuleSet) -> Iterator[Rule]:
+    return (rules.rules[name] for name in rules.rules if rules.premise(name).selects)
 
 
 @dataclass(slots=True)

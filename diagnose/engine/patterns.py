@@ -6,6 +6,7 @@ that machines without the rules of a team can find the lines its rules ask for.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 
 from diagnose.engine.schema import EventCondition, Rule
 from diagnose.ingest.pattern import proves
@@ -28,6 +29,16 @@ CONVERT: Mapping[str, Callable[[str], Value]] = {
 def rule_patterns(rules: Iterable[Rule]) -> list[LineParser]:
     """Return one parser for each rule that selects text itself."""
     return [_parser(rule) for rule in rules if rule.texts]
+
+
+def text_digests(rules: Iterable[Rule]) -> dict[str, str]:
+    """Return what rules select by text, by event: equal digests select the same lines."""
+    return {condition.event: _digest(condition) for rule in rules for condition in rule.texts}
+
+
+def _digest(condition: EventCondition) -> str:
+    asked = condition.text, condition.regex, condition.capture, condition.own_nature
+    return sha256(repr(asked).encode()).hexdigest()[:16]
 
 
 def weak_texts(rule: Rule) -> list[str]:

@@ -56,6 +56,9 @@ REPORT = LazyPattern(
 )
 """The JSON report, and the first two lines of the one in text or Markdown, English or Chinese."""
 
+PART = b'{"format":"diagnose.part/'
+"""How the first line of a part of ``diagnose scan`` begins."""
+
 PICKLE = LazyPattern(rb"\x80[\x02-\x05](?:[\x8a\x95}\](KcqX.N\x88\x89]|$)")
 PRINTABLE = bytes(range(32, 127)) + bytes(range(128, 256)) + b"\t\n\r\x08\x0c\x1b"
 
@@ -74,6 +77,8 @@ def binary_reason(name: str, head: bytes) -> str | None:
     """
     if REPORT.match(head):
         return "a report of diagnose"
+    if head.startswith(PART):
+        return "a part of diagnose scan, which is read as a file of its own alone"
     if encoding_of(head) is not None:
         return None
     kind = _binary_kind(name, head)

@@ -33,7 +33,11 @@ HEAD = 512
 
 
 class Codec(StrEnum):
-    """How the bytes of an input are packed; ``TAR`` whether compressed as well or not."""
+    """How the bytes of an input are packed.
+
+    ``TAR`` whether compressed as well or not; ``PART`` is zstd with a mark of our own in front, see
+    ``diagnose/scanning/partial_file.py``.
+    """
 
     GZ = "gz"
     BZ2 = "bz2"
@@ -41,11 +45,18 @@ class Codec(StrEnum):
     ZST = "zst"
     TAR = "tar"
     ZIP = "zip"
+    PART = "part"
 
 
 CONTAINERS = frozenset({Codec.TAR, Codec.ZIP})
 
+PART_MARK = b"diagnose.part/"
+
+PART_MAGIC = b"\x50\x2a\x4d\x18" + (len(PART_MARK) + 2).to_bytes(4, "little") + PART_MARK
+"""How a part begins: a frame that zstd passes over, with the mark and the number of the format."""
+
 MAGICS = (
+    (PART_MAGIC, Codec.PART),
     (b"\x1f\x8b", Codec.GZ),
     (b"BZh", Codec.BZ2),
     (b"\xfd7zXZ\x00", Codec.XZ),
@@ -194,6 +205,7 @@ PACKINGS: dict[Codec, Packing] = {
     Codec.BZ2: frames.BZ2,
     Codec.XZ: frames.XZ,
     Codec.ZST: frames.ZST,
+    Codec.PART: frames.ZST,
 }
 
 READ_ERRORS = (
