@@ -172,7 +172,7 @@ def measure(folder: str, *, judged: bool) -> dict[str, object]:
     answer = "not judged"
     if judged:
         answer = api._report(
-            reading, KNOWLEDGE, api.Limits(), "en", api.Expected(), nothing_read=nothing
+            reading, KNOWLEDGE, api.NO_LIMITS, "en", api.Expected(), nothing_read=nothing
         ).summary
     return {
         "events": events,

@@ -3,12 +3,10 @@
 What only few runs need is imported where it is used: that of baselines and topologies.
 """
 
-from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import date
 from functools import cached_property
-from itertools import compress
 from os import PathLike
 from pathlib import Path
 
@@ -20,20 +18,18 @@ from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, RuleErrors, UsageError
 from diagnose.facts.case import Case, build
-from diagnose.facts.clock import Clocks
+from diagnose.facts.limits import NO_LIMITS, Limits
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
-from diagnose.ingest.stamp import parse_stamp
 from diagnose.ingest.storage import shown
 from diagnose.model.baseline import Baseline, BaselineTable
-from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
 from diagnose.model.topology import Topology
 from diagnose.parsers import shipped
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
-from diagnose.scanning.engine import Engine
+from diagnose.scanning.engines import engine_named
 from diagnose.scanning.inputs import read_paths, read_texts, scan_paths
 from diagnose.scanning.local import Local
 from diagnose.scanning.partial import Saved
@@ -41,9 +37,6 @@ from diagnose.scanning.reading import Progress
 from diagnose.version import VERSION
 
 Paths = Sequence[str | PathLike[str]]
-
-DATED = ("utc", "local")
-"""Clocks whose stamps can be held against a date."""
 
 
 class Report(ReportData):
@@ -96,19 +89,6 @@ class Expected:
 
     baseline: Baseline | None = None
     topology: Topology | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """Which part of the logs counts.
-
-    Args:
-        since: Records with an earlier stamp are left out; seconds as in ``Line.time``.
-        until: Records with a later stamp are left out.
-    """
-
-    since: float | None = None
-    until: float | None = None
 
 
 def load_knowledge(rules: Paths = (), playbooks: Paths = ()) -> Knowledge:
@@ -181,35 +161,18 @@ def run(
     """
     if isinstance(paths, str | PathLike):
         paths = [paths]
-    limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
+    limits = Limits.stated(since, until)
     expected = _expected(baseline, topology)
     knowledge = load_knowledge(rules, playbooks)
     reading, nothing = read_paths(
         [str(path) for path in paths],
         knowledge.reader,
         texts=knowledge.texts,
-        engine=_engine(engine, jobs, scheduler, warn),
+        engine=engine_named(engine, jobs, scheduler, warn),
         progress=progress,
         keep_partial=keep_partial,
     )
     return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
-
-
-def _engine(
-    name: str, jobs: int | None, scheduler: str | None, warn: Callable[[str], None] | None
-) -> Engine:
-    if name == "local":
-        return Local(jobs)
-    if name != "dask":
-        raise UsageError(f"there is no engine {name!r}; there are local and dask")
-    try:
-        from diagnose.scanning.cluster.engine import Dask
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"the engine dask needs a package that is missing ({error}): "
-            "pip install 'diagnose-ai[cluster]'"
-        ) from error
-    return Dask(scheduler, jobs, warn)
 
 
 def scan(
@@ -286,7 +249,7 @@ def run_text(
         RuleErrors: As for ``run``.
         UsageError: As for ``run``.
     """
-    limits = Limits(since=_moment(since, "since"), until=_moment(until, "until"))
+    limits = Limits.stated(since, until)
     expected = _expected(baseline, topology)
     data = text.encode() if isinstance(text, str) else text
     knowledge = load_knowledge(rules, playbooks)
@@ -418,7 +381,7 @@ def run_sources(
     sources: Sequence[Source],
     knowledge: Knowledge,
     *,
-    limits: Limits = Limits(),
+    limits: Limits = NO_LIMITS,
     baseline: Baseline | None = None,
     topology: Topology | None = None,
     lang: str = "en",
@@ -450,7 +413,7 @@ def _report(
     *,
     nothing_read: bool,
 ) -> Report:
-    _apply(limits, reading)
+    limits.apply(reading)
     case = build(reading, expected.topology)
     compared = None
     if expected.topology is not None:
@@ -503,69 +466,3 @@ def _conclude(
         baseline=compared,
     )
     return Report(**{one.name: getattr(data, one.name) for one in fields(data)})
-
-
-def _apply(limits: Limits, reading: Reading) -> None:
-    """Leave out what is outside the limits.
-
-    A record without a stamp has the time of the one before it in its source; those of which no
-    time is known stay and are counted in ``truncated``.
-    """
-    if limits.since is None and limits.until is None:
-        return
-    since = float("-inf") if limits.since is None else limits.since
-    until = float("inf") if limits.until is None else limits.until
-    clocks = Clocks(reading)
-    latest: dict[str, float] = {}
-    undated: dict[str, int] = {}
-    kept: list[Event] = []
-    for event in reading.events:
-        instant = clocks.of(event)
-        if instant is not None and instant.domain.family in DATED:
-            latest[event.file] = instant.seconds
-        time = latest.get(event.file)
-        if time is None:
-            undated[event.file] = undated.get(event.file, 0) + 1
-        if time is None or since <= time <= until:
-            kept.append(event)
-    reading.events[:] = kept
-    reading.truncated.extend(
-        {"file": file, "what": "records without a date: kept whatever the limits", "count": count}
-        for file, count in undated.items()
-    )
-    _cut(reading.points, since, until)
-    for source in reading.sources:
-        if source.clock in DATED and source.first_time is not None:
-            source.first_time = min(max(source.first_time, since), until)
-        if source.clock in DATED and source.last_time is not None:
-            source.last_time = max(min(source.last_time, until), since)
-
-
-def _cut(series: Sequence[Points], since: float, until: float) -> None:
-    """Leave out the points outside the limits; series that share their columns go on sharing."""
-    cut: dict[int, tuple[Points, list[bool], Points]] = {}
-    for points in series:
-        if id(points.times) not in cut:
-            inside = [not (time < since or time > until) for time in points.times]
-            left = replace(
-                points,
-                steps=array("d", compress(points.steps, inside)),
-                times=array("d", compress(points.times, inside)),
-                lines=array("q", compress(points.lines, inside)),
-            )
-            # The series as it was is kept, so that no other column takes its identity.
-            cut[id(points.times)] = replace(points), inside, left
-        _, inside, left = cut[id(points.times)]
-        points.values = array("d", compress(points.values, inside))
-        points.steps, points.times, points.lines = left.steps, left.times, left.lines
-
-
-def _moment(text: str | None, option: str) -> float | None:
-    if text is None:
-        return None
-    found = parse_stamp(text)
-    if found is None:
-        raise UsageError(
-            f"--{option} {text!r} is not a time; give it as 2026-01-02T12:06:41 or 2026-01-02"
-        )
-    return found[0]

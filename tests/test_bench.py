@@ -13,6 +13,8 @@ ROOT = Path(__file__).parent.parent
 @pytest.fixture(autouse=True)
 def _bench(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "bench")
+    # the samples have a module of this name as well
+    monkeypatch.delitem(sys.modules, "generate", raising=False)
 
 
 def logs(folder, size=300_000, files=None, pack=None, **content):
