@@ -119,6 +119,8 @@ class BlockReader:
         for at, line in self._lines(after, section):
             yield at, line
             others = 0 if _writer(line) == writer else others + 1
+            if others >= FAR and self.identity.rank is not None:
+                return  # in the log of one rank, others are its own threads, and few lines apart
             if others >= FAR:
                 end = self.piece.base + self._section_end(section)
                 own = self._by_writer.get(writer, [])

@@ -37,8 +37,10 @@ class Local:
     ) -> Iterator[tuple[int, list[Part]]]:
         """Yield the number of each unit with what it gave; see ``Engine``."""
         jobs = min(self.jobs or cores(), len(units))
-        small = sum(unit.bytes for unit in units) < WORTH_WORKERS
+        small = sum(unit.weight for unit in units) < WORTH_WORKERS
         if jobs <= 1 or small or not hasattr(os, "fork"):
+            if not small:
+                keep_blocks()
             for batch in batches(units):
                 some = [units[number] for number in batch]
                 yield from zip(batch, read_batch(some, reader, wants), strict=True)
@@ -66,6 +68,15 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def keep_blocks() -> None:
+    """Keep freed megabytes in this process.
+
+    The C library gives them back to the kernel until it has seen a larger block come and go
+    (mallopt(3), M_MMAP_THRESHOLD); getting them anew for each piece takes a tenth of the time.
+    """
+    bytes(LARGEST_KEPT)
 
 
 def _in_workers(
@@ -123,9 +134,7 @@ def _start_worker() -> None:
     # Ctrl-C reaches all processes of a terminal; the one that started the others ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
-    # The C library gives freed megabytes back to the kernel until it has seen a larger block come
-    # and go (mallopt(3), M_MMAP_THRESHOLD); getting them anew for each piece takes a tenth of it.
-    bytes(LARGEST_KEPT)
+    keep_blocks()
 
 
 def _end_with_parent() -> None:

@@ -26,6 +26,9 @@ from diagnose.scanning.chunk import Chunk
 CHUNK = 16 << 20
 """Bytes of a large plain file that one unit of work covers, a multiple of a piece."""
 
+UNPACKED = 10
+"""Bytes that come out of a packed one, as logs go."""
+
 BATCH_BYTES = 8 << 20
 BATCH_UNITS = 256
 """What is handed over at once: handing over one small file costs as much as reading 100 kB."""
@@ -56,6 +59,11 @@ class Unit:
     def bytes(self) -> int:
         """How much there is to read, as it is stored."""
         return (self.stop if self.stop is not None else self.source.size) - self.start
+
+    @property
+    def weight(self) -> int:
+        """About how much there is to read once it is unpacked, in bytes."""
+        return self.bytes if self.source.codec is None else UNPACKED * self.bytes
 
     @property
     def is_whole(self) -> bool:
@@ -142,7 +150,7 @@ def batches(units: Sequence[Unit]) -> Iterator[list[int]]:
     size = 0
     for number, unit in enumerate(units):
         batch.append(number)
-        size += unit.bytes + 1
+        size += unit.weight + 1
         if size > BATCH_BYTES or len(batch) >= BATCH_UNITS:
             yield batch
             batch, size = [], 0

@@ -17,7 +17,7 @@ from diagnose.parsers.base import LineParser, Parser
 from diagnose.parsers.late import Late
 from diagnose.parsers.reader import Reader
 from diagnose.scanning.cluster.release import Release, release
-from diagnose.scanning.local import LARGEST_KEPT
+from diagnose.scanning.local import keep_blocks
 from diagnose.scanning.units import Part, Unit, Wants, read_batch
 
 
@@ -119,7 +119,7 @@ def reader_of(order: Order) -> Reader:
                 f"a worker on {gethostname()} has {release()}, but this machine {order.release}"
             )
             raise ClusterError(message)
-        bytes(LARGEST_KEPT)  # As in the workers of ``Local``.
+        keep_blocks()
         _OWN.made = (order, Reader([*shipped(), *pickle.loads(order.selections)]))  # noqa: S301
     return _OWN.made[1]
 
