@@ -166,7 +166,7 @@ def measure(folder: str, *, judged: bool) -> dict[str, object]:
     """
     reader, texts = KNOWLEDGE.reader, KNOWLEDGE.texts
     started, used = time.perf_counter(), time.process_time()
-    reading, nothing = read_paths([folder], reader, texts=texts)
+    reading, nothing = read_paths([folder], reader, texts=lambda: texts)
     events = len(reading.events)
     merged = time.process_time()
     answer = "not judged"

@@ -167,7 +167,7 @@ def run(
     reading, nothing = read_paths(
         [str(path) for path in paths],
         knowledge.reader,
-        texts=knowledge.texts,
+        texts=lambda: knowledge.texts,
         engine=engine_named(engine, jobs, scheduler, warn),
         progress=progress,
         keep_partial=keep_partial,
@@ -217,7 +217,7 @@ def scan(
     )
     saved = write_part(scans, target)
     if saved.nothing:
-        raise NoInputError(_unread(saved.skipped))
+        raise NoInputError(unread(saved.skipped))
     return saved
 
 
@@ -306,7 +306,7 @@ def new_baseline(
     reading, nothing_read = read_paths(
         [str(path) for path in paths],
         knowledge.reader,
-        texts=knowledge.texts,
+        texts=lambda: knowledge.texts,
         engine=Local(jobs),
         progress=progress,
     )
@@ -360,7 +360,7 @@ def new_topology(
     reading, nothing_read = read_paths(
         [str(path) for path in paths],
         knowledge.reader,
-        texts=knowledge.texts,
+        texts=lambda: knowledge.texts,
         engine=Local(jobs),
         progress=progress,
     )
@@ -439,11 +439,12 @@ def _concluded(
     report = _conclude(reading, case, knowledge, lang, compared)
     stated = compared is not None and any(row.measured is not None for row in compared.rows)
     if nothing_read and (reading.skipped or not stated):
-        raise NoInputError(_unread(reading.skipped), report)
+        raise NoInputError(unread(reading.skipped), report)
     return report
 
 
-def _unread(skipped: Sequence[Mapping[str, str]]) -> str:
+def unread(skipped: Sequence[Mapping[str, str]]) -> str:
+    """Return that nothing could be read, with the first reasons."""
     reasons = "; ".join(f"{one['file']}: {one['reason']}" for one in skipped[:3])
     return f"nothing could be read. {reasons or 'The input is empty.'}"
 

@@ -6,7 +6,7 @@ from datetime import date
 from itertools import islice
 from pathlib import Path
 
-from diagnose.api import Knowledge, Paths, load_knowledge
+from diagnose.api import Knowledge, Paths, load_knowledge, unread
 from diagnose.engine.draft_rule import draft
 from diagnose.engine.match import match_rules
 from diagnose.engine.overlay import suppression
@@ -85,12 +85,11 @@ def why_not(paths: Paths, name: str, *, rules: Paths = (), jobs: int | None = No
     reading, nothing = read_paths(
         [str(path) for path in paths],
         knowledge.reader,
-        texts=knowledge.texts,
+        texts=lambda: knowledge.texts,
         engine=Local(jobs),
     )
     if nothing:
-        reasons = "; ".join(f"{one['file']}: {one['reason']}" for one in reading.skipped[:3])
-        raise NoInputError(f"nothing could be read. {reasons or 'The input is empty.'}")
+        raise NoInputError(unread(reading.skipped))
     case = build(reading)
     outcomes = match_rules(knowledge.rules, case)
     suppressed = suppression(knowledge.rules, date.today())

@@ -85,6 +85,16 @@ def rules_option(command: Command) -> Command:
     return _folder("rules", "Rules and overlays")(command)
 
 
+def jobs_option(command: Command) -> Command:
+    """Add ``--jobs``."""
+    return _option(
+        "jobs",
+        type=processes,
+        metavar="N",
+        help="Processes to read with; one a core by default.",
+    )(command)
+
+
 def playbooks_option(command: Command) -> Command:
     """Add ``--playbooks``."""
     return _folder("playbooks", "Playbooks")(command)
@@ -163,12 +173,7 @@ def run_options(command: Command) -> Command:
         ),
         _option("since", type=moment, metavar="TIME", help="Leave out what is older."),
         _option("until", type=moment, metavar="TIME", help="Leave out what is newer."),
-        _option(
-            "jobs",
-            type=processes,
-            metavar="N",
-            help="Processes to read with; one a core by default.",
-        ),
+        jobs_option,
         _option(
             "engine",
             type=click.Choice(ENGINES),

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import click
 
-from diagnose.cli.options import processes, rules_option
+from diagnose.cli.options import jobs_option, rules_option
 from diagnose.cli.progress import Bar
-
-KIB = 1024
 
 
 @click.command()
@@ -20,13 +18,7 @@ KIB = 1024
     help="File for what was found, called after the host: node-07.part.",
 )
 @rules_option
-@click.option(
-    "--jobs",
-    envvar="DIAGNOSE_JOBS",
-    type=processes,
-    metavar="N",
-    help="Processes to read with; one a core by default.",
-)
+@jobs_option
 @click.option("--quiet", is_flag=True, help="Print nothing but mistakes.")
 def scan(
     paths: tuple[str, ...], save: Path, rules: tuple[Path, ...], jobs: int | None, quiet: bool
@@ -37,20 +29,12 @@ def scan(
     of a job in one place, as it would judge the logs. A part of parts puts them together.
     """
     from diagnose import api
+    from diagnose.templates import size
 
     with Bar(wanted=not quiet) as bar:
         saved = api.scan(paths, save=save, rules=rules, jobs=jobs, progress=bar)
     if not quiet:
         files = "1 file" if saved.files == 1 else f"{saved.files:,} files"
         found = f"{saved.events:,} events and {saved.series:,} series"
-        read = f"{files}, {_size(saved.bytes)}: {found} in {_size(saved.size)}"
+        read = f"{files}, {size(saved.bytes)}: {found} in {size(saved.size)}"
         click.echo(f"{save}: {read}", err=True)
-
-
-def _size(count: float) -> str:
-    """Return bytes as people read them."""
-    units = ["B", "KiB", "MiB", "GiB", "TiB"]
-    while count >= KIB and len(units) > 1:
-        count /= KIB
-        units.pop(0)
-    return f"{count:.0f} B" if units[0] == "B" else f"{count:.1f} {units[0]}"

@@ -69,7 +69,7 @@ class Limits:
         reading.truncated.extend(
             {
                 "file": file,
-                "what": "records without a date: kept whatever the limits",
+                "what": UNDATED,
                 "count": count,
             }
             for file, count in undated.items()

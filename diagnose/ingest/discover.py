@@ -11,7 +11,7 @@ from diagnose.ingest.pipe import MAX_BYTES
 from diagnose.ingest.sniff import binary_reason, zip_kind
 from diagnose.ingest.source import Entry, Source
 from diagnose.ingest.storage import Found, Seen, look, shown, storage_of
-from diagnose.ingest.stream import CONTAINERS, Codec, codec_of, is_packed_tar
+from diagnose.ingest.stream import CONTAINERS, MISSING, Codec, codec_of, is_packed_tar
 
 MAX_FILES = 200_000
 """Files taken from one folder; a checkpoint tree on shared storage may hold millions."""
@@ -102,7 +102,7 @@ def _places(path: str, search: _Search) -> list[Found]:
         search.skip(shown(path), str(error))
         return []
     if not places:
-        search.skip(shown(path), "no such file or folder")
+        search.skip(shown(path), MISSING)
         search.found.missing.append(shown(path))
     return places
 

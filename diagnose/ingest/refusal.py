@@ -7,12 +7,10 @@ The text of an exception is never used, since it may hold an address with a sign
 from collections.abc import Iterator
 
 from diagnose.errors import Unreadable
+from diagnose.ingest.stream import DENIED, MISSING
 
 EXTRA = frozenset({"gcs", "gs", "hf", "http", "https", "s3", "s3a", "sftp", "ssh"})
 """Kinds of address for which the extra brings what is needed."""
-
-MISSING = "no such file or folder"
-DENIED = "permission denied"
 
 REASONS = (
     (

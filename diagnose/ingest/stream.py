@@ -221,10 +221,12 @@ READ_ERRORS = (
 )
 """What the decompressors raise; ``RuntimeError`` is a zip member with a password."""
 
+DENIED = "permission denied"
+MISSING = "no such file or folder"
 VANISHED = "vanished since it was found"
 
 OS_REASONS = (
-    (PermissionError, "permission denied"),
+    (PermissionError, DENIED),
     (FileNotFoundError, VANISHED),
     (IsADirectoryError, "a folder, not a file"),
 )

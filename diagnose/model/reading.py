@@ -75,3 +75,8 @@ class Reading:
     truncated: list[dict[str, Any]] = field(default_factory=list)
     partial: Extent | None = None
     topology: Topology | None = None
+
+    def broke_off(self, file: str, reason: str) -> None:
+        """Note that a file was not read to its end, and why."""
+        what = f"not read to its end: {reason}"
+        self.truncated.append({"file": file, "what": what, "count": 1})

@@ -5,11 +5,10 @@ is found is a scan, which can be saved and read again; see ``partial``.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 
 from diagnose.ingest.discover import ENTRY_HEAD, Discovery, Folder, discover
 from diagnose.ingest.source import Entry, Source
@@ -24,14 +23,12 @@ from diagnose.scanning.local import ALL_CORES, Local
 from diagnose.scanning.partial import Scan, settle, together
 from diagnose.scanning.reading import Progress, read_all
 
-NO_TEXTS: Mapping[str, str] = MappingProxyType({})
-
 
 def read_paths(
     paths: Sequence[str],
     reader: Reader,
     *,
-    texts: Mapping[str, str] = NO_TEXTS,
+    texts: Callable[[], Mapping[str, str]] = dict,
     engine: Engine = ALL_CORES,
     progress: Progress | None = None,
     keep_partial: bool = False,
@@ -41,7 +38,7 @@ def read_paths(
     Args:
         paths: Folders, files, archives, globs, and parts of earlier scans.
         reader: All parsers.
-        texts: What the rules select by text, see ``Scan.texts``.
+        texts: Gives what the rules select by text, see ``Scan.texts``; asked where there are parts.
         engine: Who reads them.
         progress: Told the bytes read and the bytes in all, now and then.
         keep_partial: As for ``read_all``.
@@ -54,7 +51,7 @@ def read_paths(
         from diagnose.scanning.partial_inputs import read_beside
 
         scans += read_beside(found, parts, progress)
-    notes = settle(scans[1:], texts)
+    notes = settle(scans[1:], texts()) if parts else []
     reading = together(scans)
     reading.truncated += notes
     entries = [entry for scan in scans for entry in scan.entries]
@@ -78,7 +75,7 @@ def scan_paths(
         paths: As for ``read_paths``.
         reader: All parsers.
         label: Logs are read as files of a folder of this name, so that they have its host.
-        texts: As for ``read_paths``.
+        texts: What the rules select by text.
         leave_out: A file that is not read: the part of an earlier scan, which is to be replaced.
         engine: As for ``read_paths``.
         progress: As for ``read_paths``.

@@ -25,8 +25,7 @@ def merged(parts: Iterable[Part]) -> tuple[Reading, list[Entry]]:
             if name in found:
                 _break_off(found[name][0].summary)
             if name in found or any(known.startswith(f"{name}!") for known in found):
-                what = f"not read to its end: {part.skipped}"
-                reading.truncated.append({"file": name, "what": what, "count": 1})
+                reading.broke_off(name, part.skipped)
             else:
                 reading.skipped.append({"file": name, "reason": part.skipped})
         elif name in found:

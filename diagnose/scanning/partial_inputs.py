@@ -102,7 +102,9 @@ class _Naming:
 
 
 def _broken(part: str, reason: str, *, begun: bool) -> Scan:
+    reading = Reading()
     if begun:
-        note = {"file": part, "what": f"not read to its end: {reason}", "count": 1}
-        return Scan(reading=Reading(truncated=[note]))
-    return Scan(reading=Reading(skipped=[{"file": part, "reason": reason}]))
+        reading.broke_off(part, reason)
+    else:
+        reading.skipped.append({"file": part, "reason": reason})
+    return Scan(reading=reading)

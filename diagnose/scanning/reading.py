@@ -9,7 +9,7 @@ from diagnose.scanning.engine import Engine
 from diagnose.scanning.joined import Joined
 from diagnose.scanning.local import ALL_CORES
 from diagnose.scanning.merge import merged
-from diagnose.scanning.units import Part, Unit, Wants, units_of
+from diagnose.scanning.units import Part, Unit, Wants, read_unit, units_of
 
 INTERRUPTED = "the reading was interrupted"
 
@@ -47,7 +47,7 @@ def read_all(
     total, done = sum(unit.bytes for unit in units), 0
 
     def again(unit: Unit) -> list[Part]:
-        return next(read for _, read in engine.read([unit], reader, wants))
+        return read_unit(unit, reader, wants)
 
     whole = [Joined(of_source, again) for of_source in of_sources]
     places = [(one, number) for one in whole for number in range(len(one.units))]

@@ -94,14 +94,14 @@ def test_packed_files_give_what_a_plain_one_in_chunks_gives(tmp_path):
 
 def test_only_a_chunk_in_which_a_record_goes_on_with_a_record_is_read_again(tmp_path, monkeypatch):
     again = []
-    original = units.read_unit
+    original = reading.read_unit
 
     def counted(unit, *rest):
         if unit.begun:
             again.append(unit.start)
         return original(unit, *rest)
 
-    monkeypatch.setattr(units, "read_unit", counted)
+    monkeypatch.setattr(reading, "read_unit", counted)
     quiet = b"2026-01-02 10:00:00 nothing\n" * 40
     where = len(quiet) + NESTED.index(b"During")
     read(source(tmp_path, quiet + NESTED + quiet), piece=where, chunk=where)
