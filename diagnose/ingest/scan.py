@@ -319,9 +319,16 @@ class Pieces:
         while True:
             ahead, self._ahead = self._ahead or self._next(self.stop), None
             if ahead is None or (self.stop is not None and ahead[0] >= self.stop):
+                self._let_go(self._made)
                 return
             self._last = ahead[1]
             yield ahead[1]
+            self._let_go(ahead[1])
+
+    def _let_go(self, piece: Piece | None) -> None:
+        """Part from a piece: each would keep the other in memory until a search for cycles."""
+        if piece is not None:
+            piece.pieces = None
 
     def _next(self, stop: int | None = None) -> tuple[int, Piece] | None:
         """Return the next piece and the place where it was begun, None where none begins.

@@ -1,6 +1,8 @@
 """The scan finds every place and keeps the line numbers of the original text."""
 
+import gc
 import io
+import weakref
 
 import pytest
 from hypothesis import given
@@ -79,6 +81,20 @@ class TestPieces:
         assert first + second == self.data
         assert first.endswith(b"\n")
         assert one.line_ends + other.line_ends == self.data.count(b"\n")
+
+    @pytest.mark.parametrize("stop", [None, 32, len(data)])
+    def test_what_was_read_is_let_go_of_without_a_search_for_cycles(self, stop):
+        gc.collect()
+        gc.disable()
+        try:
+            stream = io.BytesIO(self.data)
+            for piece in Pieces(stream, stop=stop):
+                assert piece.upcoming is not piece
+            known = weakref.ref(stream)
+            del stream, piece
+            assert known() is None
+        finally:
+            gc.enable()
 
     def test_a_very_long_line_is_cut_and_the_next_one_is_whole(self):
         data = b"x" * 300 + b"\nnext line\n"
