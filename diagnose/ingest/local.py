@@ -1,5 +1,6 @@
 """Files on this machine: folders, links, patterns, pipes."""
 
+import builtins
 import errno
 import glob
 import os
@@ -194,9 +195,10 @@ def open(path: str, size: int, stop: int | None = None) -> BinaryIO:
         Unreadable: It cannot be opened.
     """
     try:
-        if not stat.S_ISREG(Path(path).stat().st_mode):
+        # Of many small files a ``Path`` each would take as long as opening them.
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
             raise Unreadable("no longer a regular file")
-        return Path(path).open("rb")
+        return builtins.open(path, "rb")  # noqa: PTH123
     except OSError as error:
         raise Unreadable(reason_of(error)) from error
 

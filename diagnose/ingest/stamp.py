@@ -69,6 +69,17 @@ GLOG = LazyPattern(
 )
 
 
+AS_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+IN_EVERY_STAMP = (b"00:00:00", b"0.000000]", b"0" * 10)
+"""A time of day, an uptime or seconds since 1970, with zeros for all digits."""
+
+
+def may_hold_stamp(text: bytes) -> bool:
+    """Return whether there may be a stamp in a text; finding it costs a hundred times as much."""
+    zeros = text.translate(AS_ZEROS)
+    return any(shape in zeros for shape in IN_EVERY_STAMP)
+
+
 def find_stamp(text: str, start: int = 0) -> Stamp | None:
     """Return the stamp that stands at a place of a text.
 

@@ -79,13 +79,16 @@ def rejoined(data: bytes) -> tuple[bytes, list[int]] | None:
     """
     if len(data) > LARGEST:
         return None
-    lines = data.decode("utf-8", "replace").split("\n")
+    text = data.decode("utf-8", "replace")
+    lines = text.split("\n")
     if b"\r" in data:
         lines = [line.removesuffix("\r") for line in lines]
         if any("\r" in line for line in lines):
             return None
     width = max(map(len, lines))
     if not NARROWEST <= width <= WIDEST:
+        return None
+    if _has_one_prefix(text, lines, width):
         return None
     chains = list(_chains(lines, _broken(lines, width)))
     if not chains or not _proven(chains, lines, width):
@@ -100,13 +103,25 @@ def rejoined(data: bytes) -> tuple[bytes, list[int]] | None:
     return b"\n".join(raw), list(range(len(raw) - (not raw[-1])))
 
 
+def _has_one_prefix(text: str, lines: list[str], width: int) -> bool:
+    """Return whether the same stands before nearly all lines, as in a log of one process.
+
+    What the others could prove is too little; see ``_broken``.
+    """
+    lengths = list(map(len, lines))
+    behind = lines[lengths.index(width) + 1 :][:1]
+    common = behind[0][: _prefix(behind[0], "")] if behind else ""
+    others = len(lines) - text.count(f"\n{common}") if common else len(lines)
+    return 2 * others < lengths.count(width)
+
+
 def _broken(lines: list[str], width: int) -> list[int]:
     """Return the full lines that go on in the next one; none where they are too few for proof."""
     lengths = list(map(len, lines))
     full = [at for at, length in enumerate(lengths[:-1]) if length >= width - 1]
     first = lines[full[0] + 1] if full else ""
     if common := first[: _prefix(first, "")]:
-        # In a log of one process the same stands before each line, and looking once is enough.
+        # Of many lines with the same prefix one is enough to look at.
         full = [at for at in full if not lines[at + 1].startswith(common)]
     if 2 * len(full) < lengths.count(width):
         return []

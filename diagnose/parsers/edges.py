@@ -6,9 +6,9 @@ The two ends are kept as bytes, so that those of chunks become those of the whol
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from diagnose.ingest.envelope import peel
+from diagnose.ingest.envelope import NOBODY, peel
 from diagnose.ingest.scan import Piece
-from diagnose.ingest.sniff import Identity
+from diagnose.ingest.stamp import may_hold_stamp
 from diagnose.model.event import Clock
 from diagnose.model.reading import SourceSummary
 
@@ -46,23 +46,25 @@ class Edges:
             self.head = (self.head + later.head)[:BYTES]
         self.tail = (self.tail + later.tail)[-BYTES:]
 
-    def state(self, summary: SourceSummary, identity: Identity) -> None:
+    def state(self, summary: SourceSummary) -> None:
         """Write the stamps into the summary of the source; the fuller one decides on the clock."""
-        first, clock = _stamp(_texts(self.head), summary.name, identity)
-        last, other = _stamp(_texts(self.tail)[::-1], summary.name, identity)
+        first, clock = _stamp(_lines(self.head))
+        last, other = _stamp(_lines(self.tail)[::-1])
         if other in DATED or (clock not in DATED and other is not Clock.NONE):
             clock = other
         summary.first_time, summary.last_time, summary.clock = first, last, clock
 
 
-def _texts(data: bytes) -> list[str]:
-    return [line.decode("utf-8", "replace") for line in data.replace(b"\r", b"\n").split(b"\n")]
+def _lines(data: bytes) -> list[bytes]:
+    return data.replace(b"\r", b"\n").split(b"\n")
 
 
-def _stamp(texts: list[str], name: str, identity: Identity) -> tuple[float | None, Clock]:
+def _stamp(lines: list[bytes]) -> tuple[float | None, Clock]:
     """Return the first stamp in some lines."""
-    for text in texts[:LINES]:
-        line = peel(text, name, 0, identity)
+    if not may_hold_stamp(b"\n".join(lines[:LINES])):
+        return None, Clock.NONE
+    for text in lines[:LINES]:
+        line = peel(text.decode("utf-8", "replace"), "", 0, NOBODY)
         if line.time is not None:
             return line.time, line.clock
     return None, Clock.NONE

@@ -95,14 +95,17 @@ class Reader:
             taken.forget(piece.base + len(piece.data))
         return taken
 
-    def owner(self, name: str, head: bytes) -> FileParser | LateFileParser | None:
-        """Return the parser that takes a file for itself, see ``FileParser.alone``.
+    def look(self, name: str, head: bytes) -> Look:
+        """Return a source as it looks from outside.
 
         Args:
             name: Of the source.
-            head: Its first bytes.
+            head: Its first 64 KiB.
         """
-        look = Look(name, head, self.marks)
+        return Look(name, head, self.marks)
+
+    def owner(self, look: Look) -> FileParser | LateFileParser | None:
+        """Return the parser that takes a file for itself, see ``FileParser.alone``."""
         return next((one for one in self.file_parsers if one.alone and _accepts(one, look)), None)
 
     def read_record(
@@ -131,14 +134,13 @@ class Reader:
         return len(data)
 
     def read_whole(
-        self, name: str, identity: Identity, head: bytes, stream: BinaryIO, into: Collector
+        self, look: Look, identity: Identity, stream: BinaryIO, into: Collector
     ) -> BinaryIO:
         """Give a source to the file parsers that accept it.
 
         Args:
-            name: Of the source.
+            look: The source from outside; ``stream`` still gives its first bytes.
             identity: What its name says of rank and host.
-            head: Its first bytes, which ``stream`` still gives.
             stream: The bytes.
             into: Takes the records.
 
@@ -146,19 +148,18 @@ class Reader:
             A stream over the same bytes, from the start, for the scan.
         """
         asked = [one for one in self.file_parsers if not one.alone]
-        look = Look(name, head, self.marks)
         accepting = [one for one in asked if _accepts(one, look)]
-        bare_head = uncovered_head(head)
+        bare_head = uncovered_head(look.head)
         covered = []
         if bare_head is not None:
-            look = Look(name, bare_head, self.marks)
-            covered = [one for one in asked if one not in accepting and _accepts(one, look)]
+            bare_look = self.look(look.name, bare_head)
+            covered = [one for one in asked if one not in accepting and _accepts(one, bare_look)]
         if not accepting and not covered:
             return stream
         data = stream.read(WHOLE_LIMIT + 1)
         if len(data) > WHOLE_LIMIT:
             into.note(f"larger than {WHOLE_LIMIT >> 20} MiB; only that much is one document")
-        document = WholeDocument(name, identity, data[:WHOLE_LIMIT])
+        document = WholeDocument(look.name, identity, data[:WHOLE_LIMIT])
         for parser in accepting:
             into.collect(partial(parser.read, document), parser.name)
         bare = uncovered(document) if covered else document

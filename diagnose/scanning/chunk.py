@@ -6,7 +6,6 @@ Where such a record goes on with a line that opened one of its own, it is read o
 
 from dataclasses import dataclass
 
-from diagnose.ingest.sniff import identity
 from diagnose.model.event import Clock
 from diagnose.model.reading import SourceSummary
 from diagnose.parsers.blocks import Places
@@ -58,7 +57,7 @@ class Chunk:
 
     def state(self, summary: SourceSummary) -> None:
         """Write what it says as a whole source into its summary."""
-        self.edges.state(summary, identity(summary.name))
+        self.edges.state(summary)
         # Lines of a metric file have no stamps in front; their columns do.
         if summary.clock is Clock.NONE:
             summary.clock = self.clock

@@ -9,7 +9,7 @@ from diagnose.ingest import scan
 from diagnose.ingest.archive import members
 from diagnose.ingest.headings import Hosts
 from diagnose.ingest.scan import Pieces
-from diagnose.ingest.sniff import binary_reason, identity
+from diagnose.ingest.sniff import Identity, binary_reason, identity
 from diagnose.ingest.source import Entry, Source
 from diagnose.ingest.storage import fetch_ahead
 from diagnose.ingest.stream import CONTAINERS, peeked
@@ -120,7 +120,9 @@ def _is_one(source: Source, reader: Reader) -> bool:
         with source.open() as stream:
             head, _ = peeked(stream, HEAD)
         binary = binary_reason(source.name, head) is not None
-        if binary or encoding_of(head) is not None or reader.owner(source.name, head) is not None:
+        if binary or encoding_of(head) is not None:
+            return True
+        if reader.owner(reader.look(source.name, head)) is not None:
             return True
         return _has_heading(source)
     except Unreadable:
@@ -129,7 +131,7 @@ def _is_one(source: Source, reader: Reader) -> bool:
 
 def _has_heading(source: Source) -> bool:
     """Return whether headings count in a source: whether one stands in its first piece."""
-    heading = _heading(source.name)
+    heading = _heading(identity(source.name))
     if heading is None:
         return False
     with source.open(stop=scan.PIECE) as stream:
@@ -138,9 +140,12 @@ def _has_heading(source: Source) -> bool:
         return pieces.heading is not None
 
 
-def _heading(name: str) -> Hosts | None:
-    """Return the hosts above the first line of a source, None where headings do not count."""
-    who = identity(name)
+def _heading(who: Identity) -> Hosts | None:
+    """Return the hosts above the first line of a source, None where headings do not count.
+
+    Args:
+        who: Wrote it, by its name.
+    """
     return () if who.rank is None and who.local_rank is None else None
 
 
@@ -221,7 +226,8 @@ def _read_stream(stream: BinaryIO, unit: Unit, reader: Reader) -> Part:
     stop, heading = unit.stop, None
     if unit.start == 0:
         head, stream = peeked(stream, HEAD)
-        owner = reader.owner(name, head)
+        look = reader.look(name, head)
+        owner = reader.owner(look)
         if owner is not None:
             part.summary.bytes = reader.read_record(owner, name, who, stream, into)
             part.records = list(into.records())
@@ -232,9 +238,9 @@ def _read_stream(stream: BinaryIO, unit: Unit, reader: Reader) -> Part:
             return part
         if encoding_of(head) is not None:
             head, stream = peeked(recode(stream), HEAD)
-            stop = None
-        stream = reader.read_whole(name, who, head, stream, into)
-        heading = _heading(name)
+            look, stop = reader.look(name, head), None
+        stream = reader.read_whole(look, who, stream, into)
+        heading = _heading(who)
     pieces = Pieces(stream, unit.start, stop, heading)
     speakers, edges = Speakers(name, who), Edges()
     heard = edges.watch(speakers.listen(pieces))

@@ -1,3 +1,4 @@
+import builtins
 import bz2
 import gzip
 import io
@@ -192,7 +193,7 @@ def test_permission_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(builtins, "open", refuse)
     with pytest.raises(Unreadable, match="permission denied"):
         source.open()
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diagnose.ingest.stamp import find_stamp, iso, parse_stamp
+from diagnose.ingest.stamp import find_stamp, iso, may_hold_stamp, parse_stamp
 from diagnose.model.event import Clock
 
 
@@ -59,6 +59,19 @@ def test_reads_every_shape(text: str, seconds: float, clock: Clock, length: int)
     found = find_stamp(text)
     assert found is not None
     assert (round(found[0], 6), found[1], found[2]) == (seconds, clock, length)
+
+
+@pytest.mark.parametrize("text", [shape[0] for shape in SHAPES])
+def test_what_has_a_stamp_anywhere_may_hold_one(text: str) -> None:
+    assert may_hold_stamp(f"[1,0]<stdout>: {text}".encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "step 100 loss 2.5", "node-07:4121:4388 [3] NCCL INFO 0000:1b:00.0", "took 12:30 h"],
+)
+def test_what_has_no_time_holds_no_stamp(text: str) -> None:
+    assert not may_hold_stamp(text.encode())
 
 
 @pytest.mark.parametrize(

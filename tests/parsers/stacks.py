@@ -14,7 +14,7 @@ READER = Reader(parsers())
 def collected(text, name="a.log"):
     """Return what a source gives, with the notes on what could not be read."""
     into, who, data = Collector(name), identity(name), text.encode()
-    stream = READER.read_whole(name, who, data[: 64 << 10], io.BytesIO(data), into)
+    stream = READER.read_whole(READER.look(name, data[: 64 << 10]), who, io.BytesIO(data), into)
     READER.read(name, who, Pieces(stream), into)
     return into
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from diagnose.ingest.envelope import NOBODY
 from diagnose.model.event import Clock
 from diagnose.model.reading import SourceSummary
 from diagnose.parsers.edges import BYTES, Edges
@@ -15,7 +14,7 @@ def stated(*chunks):
     for data in chunks:
         whole.append(Edges(data[:BYTES], data[-BYTES:]))
     summary = SourceSummary(name="a.log")
-    whole.state(summary, NOBODY)
+    whole.state(summary)
     return summary
 
 

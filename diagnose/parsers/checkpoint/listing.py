@@ -21,10 +21,11 @@ short delays.
 are not called missing.
 """
 
+import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.ingest.source import Entry
@@ -47,6 +48,9 @@ STRANGE = 3
 
 FIRST = 10
 """Lines of which one at least is of a listing where the file is one; a log is told by them."""
+
+LINES = 400
+"""Lines that are looked at."""
 
 OTHERS = 0.1
 """Share of other lines from which on a file is no listing."""
@@ -290,10 +294,11 @@ def accepts(name: str, head: bytes) -> bool:
     """Return whether a file is a long listing and nothing else."""
     if len(head) < HEAD:
         return False
-    lines = head.decode("utf-8", "replace").split("\n", 400)[:400]
-    if not any(map(row_of, lines[:FIRST])):
+    lines = (line.decode("utf-8", "replace").rstrip("\n") for line in io.BytesIO(head))
+    first = list(islice(lines, FIRST))
+    if not any(map(row_of, first)):
         return False
-    texts = [text for text in lines if text.strip()]
+    texts = [text for text in (*first, *islice(lines, LINES - FIRST)) if text.strip()]
     kinds = set()
     strange = 0
     for text in texts:

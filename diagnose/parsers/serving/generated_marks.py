@@ -3,6 +3,7 @@
 Not a parser: the reader of generated text looks closely.
 """
 
+import io
 import re
 from itertools import islice
 
@@ -44,7 +45,8 @@ ASKS = (
 
 def may_be_prose(head: bytes) -> bool:
     """Return whether the first lines of a source have the letters and words of running text."""
-    stripped = (one.decode("utf-8", "replace").strip() for one in head.split(b"\n", LINES)[:LINES])
+    first = islice(io.BytesIO(head), LINES)
+    stripped = (one.decode("utf-8", "replace").strip() for one in first)
     lines = list(islice(filter(None, stripped), PROSE_LINES))
     whole = "".join(lines).encode()
     is_of_letters = len(whole.translate(None, NO_LETTERS)) >= LETTERS * len(whole)
