@@ -10,7 +10,7 @@ after the other, give what the whole source gives.
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from diagnose.model.event import Clock, Event, Line, Measurement, Nature, Points, Rows
@@ -224,39 +224,6 @@ class Collector:
             values = {one.metric: one.values for one in table.series}
             yield Rows(line, first.steps, first.times, first.lines, values)
 
-    def events(self) -> list[Event]:
-        """Return the kept events in the order of lines."""
-        kept = [
-            event
-            for entry in self._events.values()
-            for event in (*entry.first, *([entry.newest] if entry.newest else []))
-        ]
-        return sorted(kept, key=lambda event: (event.line, event.end_line))
-
-    def points(self) -> list[Points]:
-        """Return the series, by metric and writer; those of one table share their columns."""
-        found: dict[tuple[Writer, str], list[Points]] = {}
-        for (writer, _), table in self._tables.items():
-            for series in table.series:
-                found.setdefault((writer, series.metric), []).append(series)
-        join = _Join()
-        whole = [join(parts) for parts in found.values()]
-        return sorted(whole, key=lambda one: (one.metric, one.lines[0] if one.lines else 0))
-
-    def truncated(self) -> list[dict[str, Any]]:
-        """Return what was capped, cut or unreadable, and how much of it."""
-        dropped: dict[str, int] = {}
-        for entry in self._events.values():
-            if entry.newest is not None and entry.newest.count > 1:
-                name = entry.newest.name
-                dropped[name] = dropped.get(name, 0) + entry.newest.count - 1
-        capped = [
-            {"file": self.file, "what": f"{name}: counted, not kept", "count": count}
-            for name, count in dropped.items()
-        ]
-        notes = sorted(self.notes.items())
-        return capped + [{"file": self.file, "what": what, "count": n} for what, n in notes]
-
     def _add_event(self, event: Event) -> None:
         held = self._held.get(event.name, 0)
         key = self._key(event, in_crowd=held >= CROWD)
@@ -338,42 +305,3 @@ def _move(record: Event | Rows, by: int) -> None:
         record.end_line += by
     else:
         record.lines[:] = array("q", [line + by for line in record.lines])
-
-
-class _Join:
-    """Puts parts of a series behind one another; series whose parts share columns go on sharing."""
-
-    def __init__(self) -> None:
-        self._shared: dict[tuple[int, ...], tuple[Points, list[int] | None]] = {}
-
-    def __call__(self, parts: list[Points]) -> Points:
-        """Return the points of one metric and writer as one series, in the order of lines."""
-        parts = sorted((part for part in parts if part.lines), key=lambda part: part.lines[0])
-        key = tuple(id(part.lines) for part in parts)
-        if key not in self._shared:
-            self._shared[key] = _columns(parts)
-        columns, order = self._shared[key]
-        values = array("d")
-        for part in parts:
-            values.extend(part.values)
-        if order is not None:
-            values = array("d", [values[at] for at in order])
-        return replace(columns, metric=parts[0].metric, values=values)
-
-
-def _columns(parts: list[Points]) -> tuple[Points, list[int] | None]:
-    """Return the columns but for the values, and the order of their rows where it changes."""
-    whole = Points(
-        metric=parts[0].metric, file=parts[0].file, rank=parts[0].rank, host=parts[0].host,
-        attempt=parts[0].attempt,
-    )  # fmt: skip
-    for part in parts:
-        for name in COLUMNS:
-            getattr(whole, name).extend(getattr(part, name))
-    if sorted(whole.lines) == whole.lines.tolist():
-        return whole, None
-    order = sorted(range(len(whole.lines)), key=whole.lines.__getitem__)
-    for name in COLUMNS:
-        column = getattr(whole, name)
-        setattr(whole, name, array(column.typecode, [column[at] for at in order]))
-    return whole, order

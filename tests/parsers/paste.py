@@ -6,6 +6,7 @@ from diagnose.ingest.scan import Pieces
 from diagnose.ingest.sniff import NOBODY
 from diagnose.parsers import parsers
 from diagnose.parsers.collect import Collector
+from diagnose.parsers.kept import events_of
 from diagnose.parsers.reader import Reader
 
 READER = Reader(parsers())
@@ -15,4 +16,4 @@ def events(text, name=None):
     """Return the events of a text, those of one name where one is given."""
     into = Collector("paste.txt")
     READER.read("paste.txt", NOBODY, Pieces(io.BytesIO(text.encode()), heading=()), into)
-    return [event for event in into.events() if name in (None, event.name)]
+    return [event for event in events_of(into.records()) if name in (None, event.name)]

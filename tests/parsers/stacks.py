@@ -6,6 +6,7 @@ from diagnose.ingest.scan import Pieces
 from diagnose.ingest.sniff import identity
 from diagnose.parsers import parsers
 from diagnose.parsers.collect import Collector
+from diagnose.parsers.kept import events_of
 from diagnose.parsers.reader import Reader
 
 READER = Reader(parsers())
@@ -20,4 +21,6 @@ def collected(text, name="a.log"):
 
 
 def dumps(text, name="a.log"):
-    return [event for event in collected(text, name).events() if event.name == "stack.dump"]
+    return [
+        event for event in events_of(collected(text, name).records()) if event.name == "stack.dump"
+    ]

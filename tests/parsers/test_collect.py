@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from diagnose.model.event import Event, Line, Measurement, Nature, Rows
 from diagnose.parsers import collect
 from diagnose.parsers.collect import Collector
+from diagnose.parsers.kept import events_of, missing_of, series_of
 
 
 def event(line, name="a.b", **more):
@@ -28,11 +29,11 @@ def test_the_first_records_and_the_newest_are_kept_and_all_are_counted():
     into = Collector("a.log")
     for line in range(1, 1001):
         into.add(event(line))
-    kept = into.events()
+    kept = events_of(into.records())
     assert len(kept) == collect.KEPT + 1
     assert [one.line for one in (kept[0], kept[-1])] == [1, 1000]
     assert sum(one.count for one in kept) == 1000
-    assert into.truncated() == [
+    assert missing_of("a.log", into.records(), into.notes) == [
         {"file": "a.log", "what": "a.b: counted, not kept", "count": 1000 - collect.KEPT - 1}
     ]
 
@@ -43,7 +44,7 @@ def test_writers_do_not_crowd_each_other_out():
         into.add(event(line, pid=1))
     into.add(event(2000, pid=2))
     into.add(event(2001, fields={"name": "NCCL_ALGO"}))
-    assert {2000, 2001} <= {one.line for one in into.events()}
+    assert {2000, 2001} <= {one.line for one in events_of(into.records())}
 
 
 def test_a_crowd_of_writers_keeps_fewer_each(monkeypatch):
@@ -51,7 +52,7 @@ def test_a_crowd_of_writers_keeps_fewer_each(monkeypatch):
     into = Collector("a.log")
     for line in range(100):
         into.add(event(line + 1, rank=line // 10))
-    kept = into.events()
+    kept = events_of(into.records())
     assert sum(one.count for one in kept) == 100
     assert len([one for one in kept if one.rank == 9]) <= collect.KEPT_IN_CROWD + 1
 
@@ -67,8 +68,10 @@ def test_chunks_join_as_if_they_were_one():
     joined = Collector("a.log")
     joined.absorb(first.records(), {})
     joined.absorb(second.records(), {"cut": 1}, 140)
-    assert sum(one.count for one in joined.events()) == 300
-    assert repr(joined.points()) == repr(whole.points())  # NaN equals nothing
+    assert sum(one.count for one in events_of(joined.records())) == 300
+    assert repr(series_of("a.log", joined.records())) == repr(
+        series_of("a.log", whole.records())
+    )  # NaN equals nothing
     assert joined.notes == {"cut": 1}
 
 
@@ -77,11 +80,11 @@ def test_series_are_thinned_but_what_is_no_number_stays(monkeypatch):
     into = Collector("a.log")
     for step in range(1, 1001):
         into.add(measurement(step, step, loss=math.nan if step == 777 else 1.0))
-    [loss] = into.points()
+    [loss] = series_of("a.log", into.records())
     assert len(loss.values) < 100
     assert len(loss.steps) == len(loss.times) == len(loss.values) == len(loss.lines)
     assert loss.steps[-1] > 950
-    assert any("loss" in note["what"] for note in into.truncated())
+    assert any("loss" in note["what"] for note in missing_of("a.log", into.records(), into.notes))
 
 
 def measured(number, **values):
@@ -92,7 +95,7 @@ def test_metrics_that_come_together_share_their_columns():
     into = Collector("a.log")
     for number in (1, 2):
         into.add(measured(number, loss=2.0, step_time=0.5))
-    first, second = into.points()
+    first, second = series_of("a.log", into.records())
     assert first.steps is second.steps
     assert (list(first.values), list(second.values)) == ([2.0, 2.0], [0.5, 0.5])
 
@@ -102,7 +105,7 @@ def test_a_metric_that_is_missing_now_and_then_stays_in_order():
     for number in range(1, 6):
         more = {} if number == 3 else {"loss": float(number)}
         into.add(measured(number, step_time=0.5, **more))
-    by_metric = {one.metric: one for one in into.points()}
+    by_metric = {one.metric: one for one in series_of("a.log", into.records())}
     assert list(by_metric["step_time"].lines) == [1, 2, 3, 4, 5]
     assert list(by_metric["loss"].lines) == [1, 2, 4, 5]
 
@@ -120,7 +123,9 @@ def test_rows_say_what_single_measurements_say():
         one_by_one.add(measured(number, loss=float(number), step_time=0.5))
     together.add(rows(1, 30))
     together.add(rows(31, 7))
-    assert repr(together.points()) == repr(one_by_one.points())
+    assert repr(series_of("a.log", together.records())) == repr(
+        series_of("a.log", one_by_one.records())
+    )
 
 
 def test_rows_are_thinned_evenly(monkeypatch):
@@ -128,18 +133,18 @@ def test_rows_are_thinned_evenly(monkeypatch):
     into = Collector("a.log")
     for first, count in ((1, 30), (31, 7), (38, 3), (41, 60), (101, 300)):
         into.add(rows(first, count))
-    for one in into.points():
+    for one in series_of("a.log", into.records()):
         assert 5 < len(one.lines) < 40
         assert list(one.steps) == list(one.lines) == sorted(one.lines)
         assert max(b - a for a, b in pairwise(one.lines)) <= 32
-    assert any("loss" in note["what"] for note in into.truncated())
+    assert any("loss" in note["what"] for note in missing_of("a.log", into.records(), into.notes))
 
 
 def test_series_come_in_the_order_of_lines():
     into = Collector("a.log")
     for number in (3, 1, 2):
         into.add(measured(number, loss=float(number)))
-    assert list(into.points()[0].values) == [1.0, 2.0, 3.0]
+    assert list(series_of("a.log", into.records())[0].values) == [1.0, 2.0, 3.0]
 
 
 def test_of_each_adapter_a_reading_is_kept_however_many_hosts_there_are():
@@ -148,7 +153,7 @@ def test_of_each_adapter_a_reading_is_kept_however_many_hosts_there_are():
     for number in range(hosts * adapters):
         who = {"host": f"node-{number // adapters:04d}", "nic": f"mlx5_{number % adapters}"}
         into.add(replace(event(number, name="ib.port", **who), nature=Nature.MEASUREMENT))
-    assert len({(one.host, one.nic) for one in into.events()}) == hosts * adapters
+    assert len({(one.host, one.nic) for one in events_of(into.records())}) == hosts * adapters
 
 
 def test_of_each_pair_of_ends_a_test_is_kept_however_many_pairs_one_host_has():
@@ -156,7 +161,7 @@ def test_of_each_pair_of_ends_a_test_is_kept_however_many_pairs_one_host_has():
     for line in range(1, 1001):
         fields = {"local": f"node-{line}", "remote": "node-0"}
         into.add(replace(event(line, fields=fields), nature=Nature.MEASUREMENT))
-    assert len(into.events()) == 1000
+    assert len(events_of(into.records())) == 1000
 
 
 def copies(records):
@@ -178,11 +183,14 @@ def in_parts(records, cuts):
     return whole, joined
 
 
+def stated(into):
+    records = list(into.records())
+    series = repr(series_of("a.log", records))  # NaN equals nothing
+    return events_of(records), series, missing_of("a.log", records, into.notes)
+
+
 def same(whole, joined):
-    return all(
-        repr(getattr(whole, name)()) == repr(getattr(joined, name)())
-        for name in ("events", "points", "truncated")
-    )
+    return stated(whole) == stated(joined)
 
 
 @given(
@@ -213,7 +221,7 @@ def test_of_chunks_series_are_thinned_as_of_the_whole(values, cuts, strange):
         patch.setattr(collect, "STRANGE", strange)
         whole, joined = in_parts(records, [min(cut, len(records)) for cut in cuts])
         assert same(whole, joined)
-        assert all(len(one.lines) < 20 for one in whole.points())
+        assert all(len(one.lines) < 20 for one in series_of("a.log", whole.records()))
 
 
 def test_what_is_no_number_stays_through_every_halving(monkeypatch):
@@ -223,6 +231,6 @@ def test_what_is_no_number_stays_through_every_halving(monkeypatch):
     into.add(measured(31, loss=math.nan, step_time=0.5))
     for first in range(32, 500, 10):
         into.add(rows(first, 10))
-    loss = next(one for one in into.points() if one.metric == "loss")
+    loss = next(one for one in series_of("a.log", into.records()) if one.metric == "loss")
     assert 31 in loss.lines
     assert [line for line in loss.lines if line != 31] == [*range(16, 502, 16)]

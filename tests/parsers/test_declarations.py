@@ -14,6 +14,7 @@ from diagnose.parsers import parsers, shipped
 from diagnose.parsers.base import FileParser, FolderParser, LineParser
 from diagnose.parsers.collect import Collector
 from diagnose.parsers.gate import Look
+from diagnose.parsers.kept import events_of
 from diagnose.parsers.reader import Reader
 
 PATTERNS = [
@@ -121,5 +122,5 @@ def test_any_text_gives_records_within_it_and_no_exception(text):
     into = Collector("a.log")
     READER.read("a.log", NOBODY, Pieces(io.BytesIO(data)), into)
     last = data.count(b"\n") + 1
-    assert all(1 <= event.line <= event.end_line <= last for event in into.events())
+    assert all(1 <= event.line <= event.end_line <= last for event in events_of(into.records()))
     assert not [note for note in into.notes if "could not be read (" in note]

@@ -10,6 +10,7 @@ from diagnose.ingest.scan import Pieces
 from diagnose.model.event import Rows
 from diagnose.parsers import steps_megatron
 from diagnose.parsers.collect import Collector
+from diagnose.parsers.kept import events_of, series_of
 from diagnose.parsers.reader import PieceBlock, Reader
 
 READER = Reader(steps_megatron.PARSERS)
@@ -45,7 +46,7 @@ def collected(text, *, by_line=False):
         READER.read("a.log", NOBODY, Pieces(io.BytesIO(text.encode())), into)
     finally:
         PieceBlock.prefix_at = prefix_at
-    return into.events(), into.points()
+    return events_of(into.records()), series_of("a.log", into.records())
 
 
 def rows_of(text):

@@ -17,6 +17,7 @@ from diagnose.parsers.base import (
     make_event,
 )
 from diagnose.parsers.collect import Collector
+from diagnose.parsers.kept import events_of, series_of
 from diagnose.parsers.reader import Reader
 
 ALARM = Pattern(
@@ -75,7 +76,11 @@ def read(data, identity=NOBODY):
 
 
 def alarms(into):
-    return [(event.line, event["code"]) for event in into.events() if event.name == "test.alarm"]
+    return [
+        (event.line, event["code"])
+        for event in events_of(into.records())
+        if event.name == "test.alarm"
+    ]
 
 
 def test_each_line_with_the_literal_is_matched_once():
@@ -100,7 +105,7 @@ class TestBlocks:
             b"[rank1]: BEGIN block\n[rank2]: BEGIN block\n[rank1]:   a\n[rank2]:   c\n"
             b"[rank1]:   b\n[rank2]: done\n[rank1]: done\n"
         )
-        found = {event.rank: event["body"] for event in read(data).events()}
+        found = {event.rank: event["body"] for event in events_of(read(data).records())}
         assert found == {1: ["  a", "  b"], 2: ["  c"]}
 
     @pytest.mark.parametrize("piece", [1 << 20, 20_000])
@@ -111,20 +116,20 @@ class TestBlocks:
             for text in (b"BEGIN block", b"  a", b"  b", b"done", b"  c")
             for rank in range(300)
         )
-        bodies = [event["body"] for event in read(data).events()]
+        bodies = [event["body"] for event in events_of(read(data).records())]
         assert bodies == [["  a", "  b"]] * 300
 
     def test_bare_lines_right_behind_a_prefixed_first_line_belong_to_it(self):
         data = b"[rank1]: BEGIN block\n  a\n  b\n[rank2]: other\n  c\n"
-        assert [event["body"] for event in read(data).events()] == [["  a", "  b"]]
+        assert [event["body"] for event in events_of(read(data).records())] == [["  a", "  b"]]
 
     def test_a_line_end_of_two_bytes_is_no_empty_line(self):
-        (event,) = read(b"BEGIN block\r\n  a\r\n  b\r\nother\r\n").events()
+        (event,) = events_of(read(b"BEGIN block\r\n  a\r\n  b\r\nother\r\n").records())
         assert (event["body"], event.end_line) == (["  a", "  b"], 3)
 
     def test_a_cut_off_record_is_noted(self):
         into = read(b"BEGIN block\nother\n")
-        assert into.events() == []
+        assert events_of(into.records()) == []
         assert into.notes == {"blocks: a record was cut off": 1}
 
 
@@ -137,5 +142,7 @@ def test_records_are_neither_lost_nor_doubled_wherever_a_piece_ends(size, monkey
     whole = read(data)
     monkeypatch.setattr(scan, "PIECE", size)
     cut = read(data)
-    assert cut.events() == whole.events()
-    assert repr(cut.points()) == repr(whole.points())  # NaN equals nothing, so compare as text
+    assert events_of(cut.records()) == events_of(whole.records())
+    assert repr(series_of("a.log", cut.records())) == repr(
+        series_of("a.log", whole.records())
+    )  # NaN equals nothing, so compare as text
