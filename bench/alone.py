@@ -23,7 +23,8 @@ import hyperscan
 import zstandard
 
 from diagnose import api
-from diagnose.ingest.scan import PIECE, Literal
+from diagnose.ingest.literals import Literal
+from diagnose.ingest.pieces import PIECE
 from diagnose.scanning.inputs import read_paths
 from diagnose.scanning.local import Local
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from operator import itemgetter
 
 from diagnose.ingest.envelope import peel
-from diagnose.ingest.scan import Piece
+from diagnose.ingest.pieces import Piece
 from diagnose.ingest.sniff import Identity
 from diagnose.model.event import Line
 from diagnose.parsers.base import BlockParser

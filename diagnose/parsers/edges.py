@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from diagnose.ingest.envelope import NOBODY, peel
-from diagnose.ingest.scan import Piece
+from diagnose.ingest.pieces import Piece
 from diagnose.ingest.stamp import may_hold_stamp
 from diagnose.model.event import Clock
 from diagnose.model.reading import SourceSummary

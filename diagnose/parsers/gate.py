@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from diagnose.ingest.scan import Literal, Matcher
+from diagnose.ingest.literals import Literal, Matcher
 
 BLANKS = b"\xef\xbb\xbf \t\r\n\f\v\x1c\x1d\x1e\x1f"
 """What may stand before the first character: a byte-order mark and white space."""

@@ -11,8 +11,9 @@ from functools import cached_property, partial
 from typing import BinaryIO
 
 from diagnose.ingest.envelope import peel, records
+from diagnose.ingest.literals import Matcher
+from diagnose.ingest.pieces import Piece
 from diagnose.ingest.repeated import Repeated, StampedPrefix
-from diagnose.ingest.scan import Matcher, Piece
 from diagnose.ingest.sniff import Identity
 from diagnose.model.event import Line
 from diagnose.parsers.base import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from diagnose.ingest.scan import Literal
+from diagnose.ingest.literals import Literal
 from diagnose.parsers.base import BlockParser, BulkParser, LineParser, Pattern
 from diagnose.parsers.late import LateTextParser, Wait
 

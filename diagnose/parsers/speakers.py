@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from diagnose.ingest.envelope import peel
-from diagnose.ingest.scan import Piece, Pieces
+from diagnose.ingest.pieces import Piece, Pieces
 from diagnose.ingest.sniff import Identity
 from diagnose.model.event import Line
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from diagnose.errors import Unreadable
-from diagnose.ingest import scan
+from diagnose.ingest import pieces
 from diagnose.ingest.archive import members
 from diagnose.ingest.headings import Hosts
-from diagnose.ingest.scan import Pieces
+from diagnose.ingest.pieces import Pieces
 from diagnose.ingest.sniff import Identity, binary_reason, identity
 from diagnose.ingest.source import Entry, Source
 from diagnose.ingest.storage import fetch_ahead
@@ -134,10 +134,10 @@ def _has_heading(source: Source) -> bool:
     heading = _heading(identity(source.name))
     if heading is None:
         return False
-    with source.open(stop=scan.PIECE) as stream:
-        pieces = Pieces(stream, 0, scan.PIECE, heading)
-        next(iter(pieces), None)
-        return pieces.heading is not None
+    with source.open(stop=pieces.PIECE) as stream:
+        beginning = Pieces(stream, 0, pieces.PIECE, heading)
+        next(iter(beginning), None)
+        return beginning.heading is not None
 
 
 def _heading(who: Identity) -> Hosts | None:
@@ -241,25 +241,25 @@ def _read_stream(stream: BinaryIO, unit: Unit, reader: Reader) -> Part:
             look, stop = reader.look(name, head), None
         stream = reader.read_whole(look, who, stream, into)
         heading = _heading(who)
-    pieces = Pieces(stream, unit.start, stop, heading)
+    text = Pieces(stream, unit.start, stop, heading)
     speakers, edges = Speakers(name, who), Edges()
-    heard = edges.watch(speakers.listen(pieces))
+    heard = edges.watch(speakers.listen(text))
     taken = reader.read(name, who, heard, into, unit.begun)
-    if pieces.broken is not None:
-        if not pieces.read:
-            raise Unreadable(pieces.broken)
-        into.note(f"not read to its end: {pieces.broken}")
-    part.summary.bytes, part.summary.lines = pieces.read, pieces.line_ends
+    if text.broken is not None:
+        if not text.read:
+            raise Unreadable(text.broken)
+        into.note(f"not read to its end: {text.broken}")
+    part.summary.bytes, part.summary.lines = text.read, text.line_ends
     part.records, part.notes = list(into.records()), into.notes
     part.chunk = Chunk(
         begun=unit.begun,
-        beyond=taken.behind(pieces.size),
+        beyond=taken.behind(text.size),
         opened=taken.opened,
-        size=pieces.size,
+        size=text.size,
         edges=edges,
         speakers=speakers,
         clock=into.clock,
-        ends_in_line=pieces.ends_in_line,
+        ends_in_line=text.ends_in_line,
     )
     if unit.is_whole:
         part.settle()

@@ -2,7 +2,7 @@ import pytest
 
 from diagnose.ingest.headings import LARGEST, divide
 from diagnose.ingest.nodeset import MOST, expand
-from diagnose.ingest.scan import PIECE, Pieces
+from diagnose.ingest.pieces import PIECE, Pieces
 
 
 def owners(text, holding=()):

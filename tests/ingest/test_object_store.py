@@ -16,7 +16,7 @@ import boto3
 import pytest
 
 import diagnose
-from diagnose.ingest import ranges, scan
+from diagnose.ingest import pieces, ranges
 from diagnose.ingest.discover import discover
 from diagnose.ingest.source import Entry, Source
 from diagnose.scanning import local, units
@@ -168,7 +168,7 @@ def test_workers_share_an_object_and_ask_for_their_ranges_alone(
     got = [one[1] - one[0] for one in asked if one is not None]
     assert len(got) == len(asked)
     # The first piece is looked at for headings before the file is cut.
-    assert sum(got) < size + ranges.FIRST + scan.PIECE + len(asked) * ranges.BEHIND
+    assert sum(got) < size + ranges.FIRST + pieces.PIECE + len(asked) * ranges.BEHIND
 
 
 def test_no_more_is_got_than_is_read(store: Store, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import io
 
-from diagnose.ingest.scan import Pieces
+from diagnose.ingest.pieces import Pieces
 from diagnose.ingest.sniff import identity
 from diagnose.parsers import parsers
 from diagnose.parsers.collect import Collector

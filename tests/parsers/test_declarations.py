@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from diagnose.ingest.envelope import NOBODY, peel
 from diagnose.ingest.pattern import problems, proves
-from diagnose.ingest.scan import Pieces
+from diagnose.ingest.pieces import Pieces
 from diagnose.parsers import parsers, shipped
 from diagnose.parsers.base import FileParser, FolderParser, LineParser
 from diagnose.parsers.collect import Collector

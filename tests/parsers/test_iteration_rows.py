@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diagnose.ingest.envelope import NOBODY
-from diagnose.ingest.scan import Pieces
+from diagnose.ingest.pieces import Pieces
 from diagnose.model.event import Rows
 from diagnose.parsers import steps_megatron
 from diagnose.parsers.collect import Collector

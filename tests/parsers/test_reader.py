@@ -4,9 +4,9 @@ import io
 
 import pytest
 
-from diagnose.ingest import scan
+from diagnose.ingest import pieces
 from diagnose.ingest.envelope import NOBODY
-from diagnose.ingest.scan import Pieces
+from diagnose.ingest.pieces import Pieces
 from diagnose.model.event import Measurement, Nature
 from diagnose.parsers.base import (
     BlockParser,
@@ -110,7 +110,7 @@ class TestBlocks:
 
     @pytest.mark.parametrize("piece", [1 << 20, 20_000])
     def test_lines_of_hundreds_of_others_may_stand_between(self, piece, monkeypatch):
-        monkeypatch.setattr(scan, "PIECE", piece)
+        monkeypatch.setattr(pieces, "PIECE", piece)
         data = b"".join(
             b"[rank%d]: %s\r\n" % (rank, text)
             for text in (b"BEGIN block", b"  a", b"  b", b"done", b"  c")
@@ -140,7 +140,7 @@ def test_records_are_neither_lost_nor_doubled_wherever_a_piece_ends(size, monkey
         for number in range(20)
     )
     whole = read(data)
-    monkeypatch.setattr(scan, "PIECE", size)
+    monkeypatch.setattr(pieces, "PIECE", size)
     cut = read(data)
     assert events_of(cut.records()) == events_of(whole.records())
     assert repr(series_of("a.log", cut.records())) == repr(

@@ -6,7 +6,7 @@ import pytest
 
 import diagnose
 from diagnose.ingest.envelope import NOBODY
-from diagnose.ingest.scan import Pieces
+from diagnose.ingest.pieces import Pieces
 from diagnose.ingest.sniff import identity
 from diagnose.parsers.speakers import SAMPLE, Speakers
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from diagnose import api
-from diagnose.ingest import scan
+from diagnose.ingest import pieces
 from diagnose.ingest.discover import discover
 from diagnose.ingest.source import Source
 from diagnose.scanning import local, reading, units
@@ -28,7 +28,7 @@ SUMMED_UP = {"NCCL", "iterations", "records", "redrawn bars", "under headings"}
 def read(sources, *, piece=1 << 20, chunk=IN_ONE, jobs=1):
     """Return what sources give, as text: NaN equals nothing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan, "PIECE", piece)
+        patch.setattr(pieces, "PIECE", piece)
         patch.setattr(units, "CHUNK", chunk)
         patch.setattr(local, "WORTH_WORKERS", 0)
         read, _ = reading.read_all(sources, READER, wants=lambda name: False, engine=Local(jobs))

@@ -1,6 +1,6 @@
 """Sources through the engine of this machine: chunks, worker processes, what cannot be read."""
 
-from diagnose.ingest import scan
+from diagnose.ingest import pieces
 from diagnose.ingest.source import Source
 from diagnose.model.event import Nature
 from diagnose.parsers.base import LineParser, Pattern
@@ -38,7 +38,7 @@ def read(sources, **options):
 def test_worker_processes_and_chunks_give_what_one_process_gives(tmp_path, monkeypatch):
     sources = sources_in(tmp_path)
     alone = read(sources, engine=Local(1))
-    monkeypatch.setattr(scan, "PIECE", 500)
+    monkeypatch.setattr(pieces, "PIECE", 500)
     monkeypatch.setattr(units, "CHUNK", 1000)
     monkeypatch.setattr(local, "WORTH_WORKERS", 0)
     shared = read(sources, engine=Local(2))

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diagnose.ingest import scan
-from diagnose.ingest.scan import Literal, Matcher, Piece, Pieces, places_by_search
+from diagnose.ingest import pieces
+from diagnose.ingest.literals import Literal, Matcher, places_by_search
+from diagnose.ingest.pieces import Piece, Pieces
 
 alphabet = st.sampled_from([b"a", b"b", b"ab", b"\n", b"\r", b"\x00", b"abab", b" ", b"\xff"])
 texts = st.lists(alphabet, max_size=60).map(b"".join)
@@ -50,7 +51,7 @@ def rejoined(data: bytes, start: int = 0, stop: int | None = None) -> tuple[byte
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(scan, "PIECE", 16)
+    monkeypatch.setattr(pieces, "PIECE", 16)
 
 
 @pytest.mark.usefixtures("small_pieces")
