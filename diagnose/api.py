@@ -9,6 +9,7 @@ from datetime import date
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from diagnose.assembly import assemble
 from diagnose.engine.load import collect_rules, rule_parsers, rule_texts
@@ -25,7 +26,6 @@ from diagnose.ingest.storage import shown
 from diagnose.model.baseline import Baseline, BaselineTable
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
-from diagnose.model.topology import Topology
 from diagnose.parsers import shipped
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
@@ -35,6 +35,9 @@ from diagnose.scanning.local import Local
 from diagnose.scanning.partial import Saved
 from diagnose.scanning.reading import Progress
 from diagnose.version import VERSION
+
+if TYPE_CHECKING:
+    from diagnose.model.topology import Topology
 
 Paths = Sequence[str | PathLike[str]]
 
@@ -88,7 +91,7 @@ class Expected:
     """
 
     baseline: Baseline | None = None
-    topology: Topology | None = None
+    topology: "Topology | None" = None
 
 
 def load_knowledge(rules: Paths = (), playbooks: Paths = ()) -> Knowledge:
@@ -383,7 +386,7 @@ def run_sources(
     *,
     limits: Limits = NO_LIMITS,
     baseline: Baseline | None = None,
-    topology: Topology | None = None,
+    topology: "Topology | None" = None,
     lang: str = "en",
 ) -> Report:
     """Diagnose sources held in memory.

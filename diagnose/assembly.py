@@ -15,7 +15,6 @@ from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case
 from diagnose.facts.curves import curve_of, metric_of
-from diagnose.facts.goodput import goodput
 from diagnose.model.baseline import BaselineTable
 from diagnose.model.event import Event
 from diagnose.model.reading import Extent, Reading
@@ -26,6 +25,7 @@ from diagnose.model.report import (
     Evidence,
     FilledPlaybook,
     Finding,
+    Goodput,
     Inputs,
     Moment,
     ReportData,
@@ -108,7 +108,7 @@ def assemble(
             truncated=[*reading.truncated, *_cut_short(outcomes)],
             partial=reading.partial,
         ),
-        goodput=goodput(case),
+        goodput=_goodput(case),
         baseline=baseline,
     )
 
@@ -287,6 +287,15 @@ def _summary(verdict: Verdict, findings: Sequence[Finding], unknown: Sequence[Un
     if verdict == "healthy":
         return "Nothing that needs action was found in these logs."
     return "Nothing was recognised in this input, so it neither shows a fault nor clears one."
+
+
+def _goodput(case: Case) -> Goodput | None:
+    """Return where the time of a run went, None where no series tells."""
+    if not case.reading.points:
+        return None
+    from diagnose.facts.goodput import goodput
+
+    return goodput(case)
 
 
 def _so_far(partial: Extent, verdict: Verdict, summary: str) -> str:

@@ -22,10 +22,11 @@ from diagnose.facts.sizes import set_apart
 from diagnose.model.baseline import Baseline
 from diagnose.model.event import Clock, Event, Fact, Points, Value
 from diagnose.model.reading import Reading
-from diagnose.model.topology import Topology
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from diagnose.model.topology import Topology
 
 Order = Literal["before", "after", "concurrent", "unknown"]
 
@@ -190,7 +191,7 @@ class Case:
         return self._writers[a.file] == 1
 
 
-def build(reading: Reading, topology: Topology | None = None) -> Case:
+def build(reading: Reading, topology: "Topology | None" = None) -> Case:
     """Return the case that an input makes.
 
     Args:
