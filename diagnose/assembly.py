@@ -14,7 +14,6 @@ from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case
-from diagnose.facts.curves import curve_of, metric_of
 from diagnose.model.baseline import BaselineTable
 from diagnose.model.event import Event
 from diagnose.model.reading import Extent, Reading
@@ -160,6 +159,10 @@ def _guilty_first(events: Sequence[Event], node: Node) -> list[Event]:
 
 def _curves(node: Node, case: Case) -> list[Curve]:
     """Return the series that a finding rests on, each once."""
+    if not case.reading.points:
+        return []
+    from diagnose.facts.curves import curve_of, metric_of
+
     asked: set[tuple[str, str, int | None, str | None]] = set()
     curves: list[Curve] = []
     for event in _guilty_first(node.events, node):
