@@ -16,6 +16,7 @@ from diagnose.engine.positions import MistakeFound, YamlText, read_text
 from diagnose.engine.reader import Path, Reader
 from diagnose.engine.schema import Key
 from diagnose.errors import Problem, RuleErrors
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.report import Culprit, FilledPlaybook, Step
 
 LANGUAGES = ("en", "zh")
@@ -51,10 +52,10 @@ _LANGUAGE_KEYS: Mapping[str, Key] = {
 Bilingual = Mapping[str, str]
 """A template by language; ``en`` is always there."""
 
-_VALUE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
-_STATEMENT = re.compile(r"\{%.*?%\}", re.DOTALL)
-_OTHER_BRANCHES = re.compile(r"\{%-?\s*el(?:se|if)\b.*?\{%-?\s*endif\s*-?%\}", re.DOTALL)
-_GPU_INDEX = re.compile(r"gpu(\d+)")
+_VALUE = LazyPattern(r"\{\{(.*?)\}\}", re.DOTALL)
+_STATEMENT = LazyPattern(r"\{%.*?%\}", re.DOTALL)
+_OTHER_BRANCHES = LazyPattern(r"\{%-?\s*el(?:se|if)\b.*?\{%-?\s*endif\s*-?%\}", re.DOTALL)
+_GPU_INDEX = LazyPattern(r"gpu(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ Loading takes the fast path; only when something is wrong is the text read again
 columns.
 """
 
-import re
 from collections.abc import Callable
 from functools import cached_property
 from importlib.resources.abc import Traversable
@@ -13,11 +12,12 @@ from typing import Any
 
 from diagnose.engine.reader import Mistake, Path
 from diagnose.errors import Problem, RuleErrors
+from diagnose.ingest.lazy import LazyPattern
 
 SIZE_LIMIT = 1 << 20
 """Bytes of one file."""
 
-_NEXT_KEY = re.compile(r"\n(?=[A-Za-z\"'])")
+_NEXT_KEY = LazyPattern(r"\n(?=[A-Za-z\"'])")
 
 
 class YamlText:
