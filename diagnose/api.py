@@ -23,7 +23,7 @@ from diagnose.facts.limits import NO_LIMITS, Limits
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
 from diagnose.ingest.storage import shown
-from diagnose.model.baseline import Baseline, BaselineTable
+from diagnose.model.comparison import BaselineTable
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
 from diagnose.parsers import shipped
@@ -37,6 +37,7 @@ from diagnose.scanning.reading import Progress
 from diagnose.version import VERSION
 
 if TYPE_CHECKING:
+    from diagnose.model.baseline import Baseline
     from diagnose.model.topology import Topology
 
 Paths = Sequence[str | PathLike[str]]
@@ -90,7 +91,7 @@ class Expected:
         topology: The inventory of hosts, adapters and switches.
     """
 
-    baseline: Baseline | None = None
+    baseline: "Baseline | None" = None
     topology: "Topology | None" = None
 
 
@@ -385,7 +386,7 @@ def run_sources(
     knowledge: Knowledge,
     *,
     limits: Limits = NO_LIMITS,
-    baseline: Baseline | None = None,
+    baseline: "Baseline | None" = None,
     topology: "Topology | None" = None,
     lang: str = "en",
 ) -> Report:

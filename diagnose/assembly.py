@@ -14,7 +14,7 @@ from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case
-from diagnose.model.baseline import BaselineTable
+from diagnose.model.comparison import BaselineTable
 from diagnose.model.event import Event
 from diagnose.model.reading import Extent, Reading
 from diagnose.model.report import (
