@@ -9,6 +9,7 @@ from datetime import date
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from diagnose.assembly import assemble
 from diagnose.engine.load import collect_rules, rule_parsers, rule_texts
@@ -22,10 +23,9 @@ from diagnose.facts.limits import NO_LIMITS, Limits
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
 from diagnose.ingest.storage import shown
-from diagnose.model.baseline import Baseline, BaselineTable
+from diagnose.model.comparison import BaselineTable
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData
-from diagnose.model.topology import Topology
 from diagnose.parsers import shipped
 from diagnose.parsers.reader import Reader
 from diagnose.playbooks import Playbook, load_playbooks
@@ -35,6 +35,10 @@ from diagnose.scanning.local import Local
 from diagnose.scanning.partial import Saved
 from diagnose.scanning.reading import Progress
 from diagnose.version import VERSION
+
+if TYPE_CHECKING:
+    from diagnose.model.baseline import Baseline
+    from diagnose.model.topology import Topology
 
 Paths = Sequence[str | PathLike[str]]
 
@@ -87,8 +91,8 @@ class Expected:
         topology: The inventory of hosts, adapters and switches.
     """
 
-    baseline: Baseline | None = None
-    topology: Topology | None = None
+    baseline: "Baseline | None" = None
+    topology: "Topology | None" = None
 
 
 def load_knowledge(rules: Paths = (), playbooks: Paths = ()) -> Knowledge:
@@ -382,8 +386,8 @@ def run_sources(
     knowledge: Knowledge,
     *,
     limits: Limits = NO_LIMITS,
-    baseline: Baseline | None = None,
-    topology: Topology | None = None,
+    baseline: "Baseline | None" = None,
+    topology: "Topology | None" = None,
     lang: str = "en",
 ) -> Report:
     """Diagnose sources held in memory.

@@ -14,9 +14,7 @@ from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case
-from diagnose.facts.curves import curve_of, metric_of
-from diagnose.facts.goodput import goodput
-from diagnose.model.baseline import BaselineTable
+from diagnose.model.comparison import BaselineTable
 from diagnose.model.event import Event
 from diagnose.model.reading import Extent, Reading
 from diagnose.model.report import (
@@ -26,6 +24,7 @@ from diagnose.model.report import (
     Evidence,
     FilledPlaybook,
     Finding,
+    Goodput,
     Inputs,
     Moment,
     ReportData,
@@ -108,7 +107,7 @@ def assemble(
             truncated=[*reading.truncated, *_cut_short(outcomes)],
             partial=reading.partial,
         ),
-        goodput=goodput(case),
+        goodput=_goodput(case),
         baseline=baseline,
     )
 
@@ -160,6 +159,10 @@ def _guilty_first(events: Sequence[Event], node: Node) -> list[Event]:
 
 def _curves(node: Node, case: Case) -> list[Curve]:
     """Return the series that a finding rests on, each once."""
+    if not case.reading.points:
+        return []
+    from diagnose.facts.curves import curve_of, metric_of
+
     asked: set[tuple[str, str, int | None, str | None]] = set()
     curves: list[Curve] = []
     for event in _guilty_first(node.events, node):
@@ -287,6 +290,15 @@ def _summary(verdict: Verdict, findings: Sequence[Finding], unknown: Sequence[Un
     if verdict == "healthy":
         return "Nothing that needs action was found in these logs."
     return "Nothing was recognised in this input, so it neither shows a fault nor clears one."
+
+
+def _goodput(case: Case) -> Goodput | None:
+    """Return where the time of a run went, None where no series tells."""
+    if not case.reading.points:
+        return None
+    from diagnose.facts.goodput import goodput
+
+    return goodput(case)
 
 
 def _so_far(partial: Extent, verdict: Verdict, summary: str) -> str:

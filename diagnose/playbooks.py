@@ -16,6 +16,7 @@ from diagnose.engine.positions import MistakeFound, YamlText, read_text
 from diagnose.engine.reader import Path, Reader
 from diagnose.engine.schema import Key
 from diagnose.errors import Problem, RuleErrors
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.report import Culprit, FilledPlaybook, Step
 
 LANGUAGES = ("en", "zh")
@@ -51,10 +52,10 @@ _LANGUAGE_KEYS: Mapping[str, Key] = {
 Bilingual = Mapping[str, str]
 """A template by language; ``en`` is always there."""
 
-_VALUE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
-_STATEMENT = re.compile(r"\{%.*?%\}", re.DOTALL)
-_OTHER_BRANCHES = re.compile(r"\{%-?\s*el(?:se|if)\b.*?\{%-?\s*endif\s*-?%\}", re.DOTALL)
-_GPU_INDEX = re.compile(r"gpu(\d+)")
+_VALUE = LazyPattern(r"\{\{(.*?)\}\}", re.DOTALL)
+_STATEMENT = LazyPattern(r"\{%.*?%\}", re.DOTALL)
+_OTHER_BRANCHES = LazyPattern(r"\{%-?\s*el(?:se|if)\b.*?\{%-?\s*endif\s*-?%\}", re.DOTALL)
+_GPU_INDEX = LazyPattern(r"gpu(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +105,7 @@ class Playbooks(Mapping[str, Playbook]):
 
     def __getitem__(self, identifier: str) -> Playbook:
         if identifier not in self._read:
-            playbook, problems = _read_file(self._files[identifier], "playbooks", of_team=False)
+            playbook, problems = _read_shipped(self._files[identifier])
             if playbook is None:
                 raise RuleErrors(problems)
             self._read[identifier] = playbook
@@ -174,30 +175,37 @@ def _files_in(folder: Traversable) -> list[Traversable]:
     return sorted((one for one in files if not one.name.startswith(".")), key=lambda one: one.name)
 
 
-def _read_file(
-    path: Traversable, shown: str, *, of_team: bool = True
-) -> tuple[Playbook | None, list[Problem]]:
+def _read_file(path: Traversable, shown: str) -> tuple[Playbook | None, list[Problem]]:
     try:
-        return read_playbook(read_text(path, f"{shown}/{path.name}"), of_team=of_team)
+        return read_playbook(read_text(path, f"{shown}/{path.name}"))
     except MistakeFound as found:
         return None, [found.problem]
 
 
-def read_playbook(text: YamlText, *, of_team: bool = True) -> tuple[Playbook | None, list[Problem]]:
-    """Return the playbook in a file, None where it is wrong, and the mistakes.
+def _read_shipped(path: Traversable) -> tuple[Playbook | None, list[Problem]]:
+    """Return a shipped playbook; that its file has no key twice lint has seen."""
+    name = f"playbooks/{path.name}"
+    text = YamlText(name, lambda: read_text(path, name).text)
+    try:
+        return _understood(text, shipped.held(path, text.load))
+    except MistakeFound as found:
+        return None, [found.problem]
 
-    Args:
-        text: The file.
-        of_team: Look for keys that stand twice as well; in shipped files lint has.
-    """
+
+def read_playbook(text: YamlText) -> tuple[Playbook | None, list[Problem]]:
+    """Return the playbook in a file, None where it is wrong, and the mistakes."""
+    try:
+        playbook, problems = _understood(text, text.load())
+    except MistakeFound as found:
+        return None, [found.problem]
+    problems += text.duplicate_keys()
+    return (None if any(problem.fatal for problem in problems) else playbook), problems
+
+
+def _understood(text: YamlText, data: object) -> tuple[Playbook | None, list[Problem]]:
     reader = Reader()
-    try:
-        playbook = _read(text.load(), text.name, reader)
-    except MistakeFound as found:
-        return None, [found.problem]
+    playbook = _read(data, text.name, reader)
     problems = list(map(text.problem, reader.mistakes))
-    if of_team:
-        problems += text.duplicate_keys()
     return (None if any(problem.fatal for problem in problems) else playbook), problems
 
 

@@ -1,43 +1,18 @@
 """Where the shipped rules and playbooks are, in a checkout or in a wheel, and how they are read."""
 
+import json
+from collections.abc import Callable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from diagnose.errors import InstallationError
-
-try:
-    from yaml import CSafeLoader as SafeLoader
-except ImportError:  # a PyYAML built without libyaml
-    from yaml import SafeLoader  # type: ignore[assignment]
+from diagnose.kept import Kept, exact
 
 Kind = Literal["rules", "playbooks"]
 
-_TEXT, _LIST, _MAP, _MERGE = (
-    f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map", "merge")
-)
-
-
-class Loader(SafeLoader):
-    """PyYAML's safe loader with a short way for plain texts, lists and maps (half the time)."""
-
-    def construct_document(self, node: yaml.Node) -> Any:
-        """Return the data of a tree of nodes."""
-        return self._plain(node)
-
-    def _plain(self, node: yaml.Node) -> Any:
-        if node.tag == _TEXT and isinstance(node, yaml.ScalarNode):
-            return node.value
-        if node.tag == _LIST and isinstance(node, yaml.SequenceNode):
-            return [self._plain(member) for member in node.value]
-        if node.tag == _MAP and isinstance(node, yaml.MappingNode):
-            keys = [key for key, _ in node.value]
-            if all(isinstance(key, yaml.ScalarNode) and key.tag != _MERGE for key in keys):
-                return {self._plain(key): self._plain(value) for key, value in node.value}
-        return self.construct_object(node, deep=True)
+_LOADER = Path(__file__).with_name("plain_yaml.py")
 
 
 def root(kind: Kind) -> Traversable:
@@ -64,5 +39,26 @@ def table(name: str) -> Any:
     Raises:
         InstallationError: The shipped rules are missing.
     """
-    text = (root("rules") / f"{name}.yaml").read_text(encoding="utf-8")
-    return yaml.load(text, Loader=Loader)  # noqa: S506, a safe loader
+    path = root("rules") / f"{name}.yaml"
+
+    def load() -> Any:
+        from diagnose.plain_yaml import load
+
+        return load(path.read_text(encoding="utf-8"))
+
+    return held(path, load)
+
+
+def held(path: Traversable, load: Callable[[], Any]) -> Any:
+    """Return what a shipped YAML file holds, kept between runs.
+
+    Args:
+        path: Of the file.
+        load: Loads it where it was not kept, or has changed since.
+    """
+    kept = Kept(path, _LOADER)
+    if lines := kept.find():
+        return json.loads(lines[0])
+    data = load()
+    kept.keep(map(exact, [data]))
+    return data

@@ -444,9 +444,7 @@ def _finalize(value: object) -> object:
 
 
 def _make_environment() -> _Environment:
-    environment = _Environment(
-        undefined=StrictUndefined, finalize=_finalize, keep_trailing_newline=False
-    )
+    environment = _Environment(undefined=StrictUndefined, finalize=_finalize, optimized=False)
     environment.globals.clear()
     environment.globals[FORMULAS] = _Formulas()
     environment.filters = {name: environment.filters[name] for name in BUILT_IN}

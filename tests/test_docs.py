@@ -36,8 +36,9 @@ def page(name):
 def commands(command, words=("diagnose",)):
     """Yield every command with the words that call it."""
     if isinstance(command, click.Group):
-        for name, below in command.commands.items():
-            yield from commands(below, (*words, name))
+        context = click.Context(command)
+        for name in {*command.commands, *getattr(command, "elsewhere", ())}:
+            yield from commands(command.get_command(context, name), (*words, name))
     yield " ".join(words), command
 
 

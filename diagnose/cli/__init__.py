@@ -5,14 +5,8 @@ import gc
 import click
 
 from diagnose.cli.analysis import run, stdin
-from diagnose.cli.baseline import baseline
-from diagnose.cli.calc import calc
-from diagnose.cli.catalogs import parsers, playbooks, schema
 from diagnose.cli.group import DefaultRun
-from diagnose.cli.rulebook import rules
-from diagnose.cli.scan import scan
 from diagnose.cli.settings import load
-from diagnose.cli.topology import topology
 
 __all__ = ["main"]
 
@@ -22,6 +16,12 @@ CYCLES = 100_000
 Nearly all that a run makes at its start it keeps, in few cycles: looking for them as often as
 Python does by itself takes a tenth of a short run.
 """
+
+ELSEWHERE = {
+    "scan": "scan", "rules": "rulebook", "playbooks": "catalogs", "parsers": "catalogs",
+    "baseline": "baseline", "topology": "topology", "calc": "calc", "schema": "catalogs",
+}  # fmt: skip
+"""Modules of the commands that a diagnosis does not need."""
 
 EPILOG = """\
 diagnose PATH... is the same as diagnose run PATH...; `diagnose run --help` lists its options.
@@ -45,7 +45,10 @@ def print_version(context: click.Context, _: click.Parameter, wanted: bool) -> N
 
 
 @click.group(
-    cls=DefaultRun, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=DefaultRun,
+    elsewhere=ELSEWHERE,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.option(
     "--version",
@@ -71,5 +74,5 @@ def main(context: click.Context) -> None:
     }
 
 
-for _command in (run, stdin, scan, rules, playbooks, parsers, baseline, topology, calc, schema):
-    main.add_command(_command)
+main.add_command(run)
+main.add_command(stdin)

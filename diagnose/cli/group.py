@@ -3,7 +3,8 @@
 import difflib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,28 @@ _PATH_LIKE = re.compile(r"[/\\.*?\[:]")
 
 
 class DefaultRun(click.Group):
-    """A group whose command is ``run`` unless the first word is one of its commands."""
+    """A group whose command is ``run`` unless the first word is one of its commands.
+
+    Args:
+        elsewhere: Commands that are imported when they are asked for, with their modules.
+    """
+
+    def __init__(self, *args: Any, elsewhere: Mapping[str, str], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.elsewhere = elsewhere
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted({*self.commands, *self.elsewhere})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name."""
+        if cmd_name not in self.elsewhere:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(
+            import_module(f"diagnose.cli.{self.elsewhere[cmd_name]}"), cmd_name
+        )
+        return command
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run the program; help that cannot be written ends with a message as well."""
@@ -47,7 +69,7 @@ class DefaultRun(click.Group):
         own = {name for option in self.get_params(ctx) for name in option.opts}
         if not args or args[0] in own:
             return super().parse_args(ctx, args)
-        return super().parse_args(ctx, self._with_command(args, strict=not ctx.resilient_parsing))
+        return super().parse_args(ctx, self._with_command(ctx, args))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; mistakes of the user end with a message and their exit status."""
@@ -65,15 +87,15 @@ class DefaultRun(click.Group):
             click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
 
-    def _with_command(self, args: list[str], *, strict: bool) -> list[str]:
+    def _with_command(self, ctx: click.Context, args: list[str]) -> list[str]:
         place = self._first_word(args)
         if place is None:
             return ["run", *args]
         options, word, rest = args[:place], args[place], args[place + 1 :]
-        command = self.commands.get(word)
+        command = self.get_command(ctx, word)
         if command is None:
-            if strict:
-                self._refuse_misspelling(word)
+            if not ctx.resilient_parsing:
+                self._refuse_misspelling(ctx, word)
             return ["run", *args]
         if isinstance(command, click.Group) and rest:
             return [word, rest[0], *options, *rest[1:]]
@@ -99,11 +121,11 @@ class DefaultRun(click.Group):
                 value_follows = word in with_value
         return None
 
-    def _refuse_misspelling(self, word: str) -> None:
+    def _refuse_misspelling(self, ctx: click.Context, word: str) -> None:
         """Stop at ``diagnose rule list``: it means a command, not a missing folder."""
         if _PATH_LIKE.search(word) or Path(word).exists():
             return
-        near = difflib.get_close_matches(word, self.commands, n=1, cutoff=NEAR)
+        near = difflib.get_close_matches(word, self.list_commands(ctx), n=1, cutoff=NEAR)
         if near:
             raise click.UsageError(
                 f"There is no command and no file {word!r}. Did you mean {near[0]!r}? "

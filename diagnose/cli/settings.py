@@ -109,7 +109,7 @@ def _value(path: Path, option: click.Option, node: "yaml.Node") -> Any:
 
 
 def _unprintable(path: Path, error: "yaml.reader.ReaderError") -> Problem:
-    from diagnose.engine.positions import unprintable_place
+    from diagnose.engine.yaml_tree import unprintable_place
 
     line, column = unprintable_place(path.read_text(encoding="utf-8"))
     message = f"not valid YAML: the character {error.character:#04x} is not allowed"

@@ -1,12 +1,13 @@
 """Version constraints: ``torch: ">=2.4"``, ``requires: {diagnose: ">=0.3,<1"}``."""
 
 import operator
-import re
 from collections.abc import Callable, Mapping
 from itertools import zip_longest
 
-_CONSTRAINT = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*v?(\d+(?:\.\d+)*)\s*")
-_RELEASE = re.compile(r"\D*(\d+(?:\.\d+)*)")
+from diagnose.ingest.lazy import LazyPattern
+
+_CONSTRAINT = LazyPattern(r"\s*(>=|<=|==|!=|>|<)\s*v?(\d+(?:\.\d+)*)\s*")
+_RELEASE = LazyPattern(r"\D*(\d+(?:\.\d+)*)")
 
 _OPERATORS: Mapping[str, Callable[[int, int], bool]] = {
     ">=": operator.ge,

@@ -7,11 +7,10 @@ State is bounded: a search that would take too long stops and says so.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnose.engine.conditions_event import enough, related, select_events, select_facts
 from diagnose.engine.conditions_population import select_members
-from diagnose.engine.conditions_series import SeriesHit, select_series
 from diagnose.engine.joins import is_fixed, kinds_of, pended, relates, sharing_leaves
 from diagnose.engine.records import Fired, Record, identities, witness, witnesses
 from diagnose.engine.schema import (
@@ -32,6 +31,9 @@ from diagnose.engine.selection import Pick, Selection, united
 from diagnose.engine.windows import lines, starts, timeline
 from diagnose.facts.case import Case
 from diagnose.model.event import Event
+
+if TYPE_CHECKING:
+    from diagnose.engine.conditions_series import SeriesHit
 
 BUDGET = 200_000
 """Records, windows and tries that one condition may cost for one group or finding."""
@@ -69,7 +71,7 @@ class Selector:
     spent: int = 0
     total: int = 0
     cut: bool = False
-    series: dict[int, SeriesHit] = field(default_factory=dict)
+    series: dict[int, "SeriesHit"] = field(default_factory=dict)
     _records: dict[int, list[Record]] = field(default_factory=dict)
     _fixed: dict[int, Selection | None] = field(default_factory=dict)
     _aside: dict[int, Selection | None] = field(default_factory=dict)
@@ -143,6 +145,10 @@ class Selector:
             return select_members(leaf, self.case)
         if isinstance(leaf, RuleCondition):
             return list(self.fired(leaf.rule))
+        if not self.case.series(leaf.metric):
+            return []
+        from diagnose.engine.conditions_series import select_series
+
         hit = select_series(leaf, self.case)
         if hit is None:
             return []

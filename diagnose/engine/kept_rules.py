@@ -7,12 +7,12 @@ from importlib.resources.abc import Traversable
 from itertools import chain
 from typing import Any
 
-from diagnose.engine.kept import Kept
 from diagnose.engine.positions import MistakeFound, YamlText, read_text
 from diagnose.engine.premise import Premise, known_premise
 from diagnose.engine.read_rule import read_rule
 from diagnose.engine.schema import Rule
 from diagnose.errors import RuleErrors
+from diagnose.kept import Kept, exact
 from diagnose.model.taxonomy import Cause
 
 
@@ -106,17 +106,4 @@ def keep_rules(
         "aliases": aliases,
         "premises": premises,
     }
-    kept.keep(chain([json.dumps(head)], map(_exact, data.values())))
-
-
-def _exact(data: Any) -> str:
-    """Return data as JSON.
-
-    Raises:
-        TypeError: JSON has nothing like a part of them.
-        ValueError: JSON would make something else of them.
-    """
-    line = json.dumps(data)
-    if json.loads(line) != data:
-        raise ValueError("not the same in JSON")
-    return line
+    kept.keep(chain([json.dumps(head)], map(exact, data.values())))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from diagnose import shipped
-from diagnose.engine.kept import Kept
 from diagnose.engine.kept_rules import KeptRules, find_rules, keep_rules
 from diagnose.engine.overlay import Overlay, merge, read_overlay
 from diagnose.engine.patterns import rule_patterns, text_digests, weak_texts
@@ -19,6 +18,7 @@ from diagnose.engine.reader import Mistake, Reader, suggestion
 from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.schema import Rule, rule_names
 from diagnose.errors import Problem, RuleErrors
+from diagnose.kept import Kept
 from diagnose.model.report import STAGES
 from diagnose.model.taxonomy import Cause
 from diagnose.parsers.base import LineParser
@@ -30,6 +30,9 @@ FILE_LIMIT = 5_000
 
 ENTRY_LIMIT = 200_000
 """Entries looked at below one folder, likewise."""
+
+_CODE = Path(__file__).parent
+"""What reads the rules."""
 
 
 def load_rules(folders: Sequence[Path] = (), *, with_tests: bool = False) -> RuleSet:
@@ -61,7 +64,7 @@ def collect_rules(
     """
     root = shipped.root("rules") if root is None else root
     loader = _Loader(with_tests)
-    kept = None if with_tests else Kept(root)
+    kept = None if with_tests else Kept(root, _CODE)
     rules = None if kept is None else find_rules(kept, root)
     if rules is not None:
         if not folders:

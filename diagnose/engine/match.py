@@ -5,7 +5,7 @@ What comes out are proposals; the verdict stage decides what is cause and what i
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnose.engine import expressions
 from diagnose.engine.applies import allows
@@ -24,10 +24,12 @@ from diagnose.engine.schema import Adjustment, Condition, Rule, leaves
 from diagnose.engine.scope import Scope
 from diagnose.engine.selection import Selection
 from diagnose.facts.case import Case
-from diagnose.facts.series import SeriesView
 from diagnose.model.event import Event
 from diagnose.model.report import Culprit
 from diagnose.model.taxonomy import stage_order
+
+if TYPE_CHECKING:
+    from diagnose.facts.series import SeriesView
 
 EVIDENCE_LIMIT = 50
 """Events that one match keeps."""
@@ -90,7 +92,7 @@ class Match:
     missing: tuple[str, ...] = ()
     with_values: dict[str, Any] = field(default_factory=dict)
     cleared: bool = False
-    series: SeriesView | None = None
+    series: "SeriesView | None" = None
     onset: Event | None = None
     adjusted: tuple[Adjusted, ...] = ()
     problems: tuple[str, ...] = ()

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from diagnose.engine.schema import EventCondition, Rule
-from diagnose.ingest.pattern import proves
 from diagnose.model.event import Event, Line, Value
 from diagnose.parsers.base import LineParser, Pattern
 from diagnose.parsers.convert import address, pci, seconds, short_host, size
@@ -43,6 +42,8 @@ def _digest(condition: EventCondition) -> str:
 
 def weak_texts(rule: Rule) -> list[str]:
     """Return what is wrong with the required literals of a rule's text selections."""
+    from diagnose.ingest.pattern import proves  # only where rules are judged
+
     found: list[str] = []
     for condition in rule.texts:
         pattern = _pattern(rule, condition)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from diagnose import templates
 from diagnose.engine.compare import quantity
 from diagnose.engine.schema import Key
+from diagnose.ingest.lazy import LazyPattern
 from diagnose.parsers.convert import seconds
 
 Path = tuple[str | int, ...]
@@ -17,8 +18,8 @@ Word = TypeVar("Word", bound=str)
 
 KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 NAME = re.compile(r"[A-Za-z_]\w*")
-_NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d+)?|0x[0-9a-fA-F]+)\s*")
-_EXPONENT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")
+_NUMBER = LazyPattern(r"\s*[-+]?(?:\d+(?:\.\d+)?|0x[0-9a-fA-F]+)\s*")
+_EXPONENT = LazyPattern(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")
 """``1e9`` and ``1.2e3``, which YAML reads as texts for want of a point or a sign."""
 
 

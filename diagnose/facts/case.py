@@ -19,13 +19,14 @@ from diagnose.facts.pods import name_nodes
 from diagnose.facts.progress import Progress
 from diagnose.facts.records import Records
 from diagnose.facts.sizes import set_apart
-from diagnose.model.baseline import Baseline
 from diagnose.model.event import Clock, Event, Fact, Points, Value
 from diagnose.model.reading import Reading
-from diagnose.model.topology import Topology
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from diagnose.model.baseline import Baseline
+    from diagnose.model.topology import Topology
 
 Order = Literal["before", "after", "concurrent", "unknown"]
 
@@ -52,7 +53,7 @@ class Case:
     file_clocks: dict[str, Clock]
     progress: Progress
     frames: dict[tuple[str, str], "pl.DataFrame"] = field(default_factory=dict)
-    baseline: Baseline | None = None
+    baseline: "Baseline | None" = None
 
     @property
     def reading(self) -> Reading:
@@ -190,7 +191,7 @@ class Case:
         return self._writers[a.file] == 1
 
 
-def build(reading: Reading, topology: Topology | None = None) -> Case:
+def build(reading: Reading, topology: "Topology | None" = None) -> Case:
     """Return the case that an input makes.
 
     Args:

@@ -11,9 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from statistics import median_low
 
-from diagnose.facts.statistics import level_and_noise
 from diagnose.ingest.stamp import iso
 from diagnose.model.event import Clock, Event
 from diagnose.model.reading import Reading
@@ -244,6 +242,8 @@ def estimate_offsets(barriers: Iterable[Barrier]) -> dict[Domain, Offset]:
 
 
 def _offset(differences: list[float]) -> Offset:
+    from diagnose.facts.statistics import level_and_noise  # only where hosts saw the same
+
     middle, sigma = level_and_noise(differences)
     return Offset(middle, ASSUMED_SIGMA if len(differences) < 3 else sigma)
 
@@ -293,7 +293,8 @@ class _Years:
         dated = [time for time, clock in stamps if clock in (Clock.UTC, Clock.LOCAL)]
         dated += [time for points in reading.points for time in points.times[:1]]
         dated = [time for time in dated if _YEARLESS[1] <= time < LATEST_STAMP]
-        self._middle = median_low(dated) if dated else None
+        dated.sort()
+        self._middle = dated[(len(dated) - 1) // 2] if dated else None
         self._shifts: dict[int, list[float]] = {}
         self._new_year = _new_year(time for time, clock in stamps if clock is Clock.YEARLESS)
 

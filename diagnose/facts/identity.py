@@ -5,14 +5,17 @@ the host that has it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from diagnose.facts.placement import Process, ProcessKey, process_key
 from diagnose.facts.settings import whole
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading, SourceSummary
-from diagnose.model.topology import Topology
 from diagnose.parsers.convert import address, short_host
+
+if TYPE_CHECKING:
+    from diagnose.model.topology import Topology
 
 SUPERVISORS = (
     "torchrun.", "launcher.", "slurm.", "k8s.", "ray.", "kernel.", "host.", "fabric.", "fr.",
@@ -52,7 +55,7 @@ def is_print_out(event: Event) -> bool:
     return event.name == "stack.dump" and event.fields["tool"] != "faulthandler"
 
 
-def host_addresses(events: Iterable[Event], topology: Topology | None) -> dict[str, str]:
+def host_addresses(events: Iterable[Event], topology: "Topology | None") -> dict[str, str]:
     """Return the host of each address and other name by the inventory and, above it, the logs.
 
     Of the addresses in the logs, one that several hosts have (a bridge's) names nobody.

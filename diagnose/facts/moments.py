@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator
-from statistics import median
 
 from diagnose.facts.attempts import Attempts, step_counters
 from diagnose.facts.clock import Clocks, Domain, Instant
@@ -43,11 +42,14 @@ def barriers(
     for found in (_init_ends(reading, clocks), _steps(reading, attempts, clocks, by_file)):
         for key, instant in found:
             seen.setdefault(key, {}).setdefault(instant.domain, []).append(instant.seconds)
-    return [
-        {domain: median(times) for domain, times in domains.items()}
-        for domains in seen.values()
-        if len(domains) > 1
-    ]
+    shared = [domains for domains in seen.values() if len(domains) > 1]
+    return [{domain: _middle(times) for domain, times in domains.items()} for domains in shared]
+
+
+def _middle(times: list[float]) -> float:
+    from statistics import median  # takes longer to import than a snippet to read
+
+    return median(times)
 
 
 def align_attempts(

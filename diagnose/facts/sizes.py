@@ -13,7 +13,6 @@ same pace.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from statistics import median
 
 from diagnose.facts import settings
 from diagnose.ingest.lazy import LazyPattern
@@ -127,7 +126,11 @@ def _curve(run: Run) -> set[tuple[float, float]]:
 def _rate(run: Run, metric: str) -> float:
     """Return the level of a rate in a run, 0 where it is not printed."""
     values = [value for one in run.points if one.metric == metric for value in one.values]
-    return median(values) if values else 0.0
+    if not values:
+        return 0.0
+    from statistics import median
+
+    return median(values)
 
 
 def _forget_folders(reading: Reading, runs: Iterable[Run]) -> None:

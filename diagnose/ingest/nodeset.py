@@ -1,15 +1,16 @@
 """Lists of hosts as Slurm, clush and dshbak fold them: ``node-[01-04,07],login1``."""
 
-import re
 from collections.abc import Iterator
+
+from diagnose.ingest.lazy import LazyPattern
 
 MOST = 20_000
 """Hosts of one list; a longer one is no list of hosts."""
 
 _NAME = r"(?:[\w.-]|\[[\d,-]+\])+"
-_LIST = re.compile(rf"{_NAME}(?:,{_NAME})*")
-_PART = re.compile(_NAME)
-_RANGES = re.compile(r"\[([\d,-]+)\]")
+_LIST = LazyPattern(rf"{_NAME}(?:,{_NAME})*")
+_PART = LazyPattern(_NAME)
+_RANGES = LazyPattern(r"\[([\d,-]+)\]")
 
 
 def expand(text: str) -> list[str]:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import BinaryIO, Protocol
 
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+from diagnose.ingest.lazy import LazyPattern
 
-WEB = re.compile(r"https?://", re.IGNORECASE)
+ADDRESS = LazyPattern(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+WEB = LazyPattern(r"https?://", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

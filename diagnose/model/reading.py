@@ -1,10 +1,12 @@
 """What came out of the sources: the input of every later stage."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnose.model.event import Clock, Event, Points
-from diagnose.model.topology import Topology
+
+if TYPE_CHECKING:
+    from diagnose.model.topology import Topology
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,7 +76,7 @@ class Reading:
     skipped: list[dict[str, str]] = field(default_factory=list)
     truncated: list[dict[str, Any]] = field(default_factory=list)
     partial: Extent | None = None
-    topology: Topology | None = None
+    topology: "Topology | None" = None
 
     def broke_off(self, file: str, reason: str) -> None:
         """Note that a file was not read to its end, and why."""

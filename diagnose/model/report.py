@@ -6,7 +6,7 @@ Every object has just the keys of the JSON report, in their order; unknown value
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from diagnose.model.baseline import BaselineTable
+from diagnose.model.comparison import BaselineTable
 from diagnose.model.reading import Extent
 
 Role = Literal["root", "contributing", "cascade", "context"]

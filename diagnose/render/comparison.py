@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from diagnose.model.baseline import BaselineRow
+from diagnose.model.comparison import BaselineRow
 from diagnose.model.report import ReportData
 from diagnose.render.blocks import Block, Heading, Item, Table
 from diagnose.render.sentences import translated

@@ -1,10 +1,13 @@
 """What is kept of the shipped rules between runs is taken only while it is true."""
 
+import json
 import os
 
 import pytest
 
-from diagnose.engine import kept as keeping
+from diagnose import kept as keeping
+from diagnose import shipped as files
+from diagnose.engine import load as loading
 from diagnose.engine.kept_rules import KeptRules
 from diagnose.engine.load import collect_rules, load_rules, rule_parsers
 
@@ -92,7 +95,7 @@ def test_other_code_reads_the_files_anew(shipped, cache, tmp_path, monkeypatch):
     monkeypatch.setattr(keeping, "VERSION", "99")
     assert not loaded(shipped)[1]
     assert loaded(shipped)[1]
-    monkeypatch.setattr(keeping, "_CODE", tmp_path)
+    monkeypatch.setattr(loading, "_CODE", tmp_path)
     assert not loaded(shipped)[1]
 
 
@@ -280,3 +283,40 @@ def test_the_text_of_a_kept_rule_is_read_when_it_is_asked_for(shipped, cache):
     assert found.texts["alpha"].place(("title",)) == (2, 8)
     (shipped / "dataflow" / "beta.yaml").unlink()
     assert found.texts["beta"].place(("title",)) == (0, 0)
+
+
+def held(path):
+    """What a file holds, and whether it was kept."""
+    read = []
+
+    def load():
+        read.append(path)
+        return json.loads(path.read_text())
+
+    return files.held(path, load), not read
+
+
+def test_a_table_is_kept_until_it_is_edited(cache, tmp_path):
+    path = tmp_path / "table.yaml"
+    path.write_text('{"a": [1, null]}')
+    assert held(path) == ({"a": [1, None]}, False)
+    assert held(path) == ({"a": [1, None]}, True)
+    path.write_text('{"a": [2, null]}')
+    assert held(path) == ({"a": [2, None]}, False)
+    assert held(path) == ({"a": [2, None]}, True)
+
+
+def test_a_table_that_json_would_change_is_not_kept(cache, tmp_path):
+    path = tmp_path / "table.yaml"
+    path.write_text("1: one")
+    assert [files.held(path, lambda: {1: "one"}) for _ in range(2)] == [{1: "one"}] * 2
+    assert list(cache.glob("table*")) == []
+
+
+def test_two_files_of_one_name_do_not_take_turns(cache, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "table.yaml").write_text(f'["{folder}"]')
+    for kept in (False, True):
+        for folder in ("a", "b"):
+            assert held(tmp_path / folder / "table.yaml") == ([folder], kept)

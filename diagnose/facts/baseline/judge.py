@@ -19,7 +19,8 @@ from diagnose.facts.baseline.measure import Measured, Unknown, measure
 from diagnose.facts.baseline.predict import covered, predict
 from diagnose.facts.baseline.question import question
 from diagnose.facts.case import Case
-from diagnose.model.baseline import Baseline, BaselineRow, BaselineTable, Comparison, Expectation
+from diagnose.model.baseline import Baseline, Expectation
+from diagnose.model.comparison import BaselineRow, BaselineTable, Comparison
 from diagnose.model.event import Event, Nature, Value
 from diagnose.templates import amount, size
 

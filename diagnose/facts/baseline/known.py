@@ -4,7 +4,8 @@ from functools import cache
 from typing import Any
 
 from diagnose import shipped
-from diagnose.model.baseline import Expectation, Kind
+from diagnose.model.baseline import Expectation
+from diagnose.model.comparison import Kind
 
 EVENTS = ("baseline.row",)
 """The event of a row that was measured."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diagnose.facts.baseline.known import table
-from diagnose.model.baseline import BaselineRow
+from diagnose.model.comparison import BaselineRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from diagnose.facts.clock import Clocks
 from diagnose.facts.collectives.dumps import add_dumps
-from diagnose.facts.collectives.hang import findings
 from diagnose.facts.collectives.staleness import stale_dumps
 from diagnose.facts.collectives.state import Picture, mark_p2p
 from diagnose.facts.collectives.text import add_text
@@ -77,6 +76,10 @@ def derive(
         said = [one for one in said if not (one.name.startswith("fr.") and one.file in files)]
         add_dumps(said, picture)
         add_text(said, world_size, picture)
+        if not picture.groups:
+            continue
+        from diagnose.facts.collectives.hang import findings  # where calls are known at all
+
         mark_p2p(picture.groups)
         for found in findings(picture):
             found.attempt = attempt

@@ -11,12 +11,14 @@ damaged or torn file. Where anything is amiss, it is as if nothing had been kept
 """
 
 import hashlib
+import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 from diagnose.version import VERSION
 
@@ -24,26 +26,25 @@ VARIABLE = "DIAGNOSE_CACHE"
 """Names another folder; empty, nothing is kept."""
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_CODE = Path(__file__).parent
-"""What reads the files: with it, what is kept of them may change."""
 
 
 class Kept:
-    """What is kept of a folder of rule files, as lines of JSON.
+    """What is kept of a shipped file or a folder of them, as lines of JSON.
 
     Args:
-        files: The folder; of one that is no folder of the disk nothing is kept.
+        files: The file or folder; of what is not on the disk nothing is kept.
+        code: The module, or folder of modules, that reads it: with it, what is kept may change.
     """
 
-    def __init__(self, files: Traversable) -> None:
+    def __init__(self, files: Traversable, code: Path) -> None:
         try:
-            parts = (VERSION, str(files), *_states(_CODE, ".py"), *_states(files, ".yaml"))
+            parts = (VERSION, str(files), *_states(code, ".py"), *_states(files, ".yaml"))
         except OSError:  # what is wrong with the files is said where they are read
             parts = ()
         self._key = os.fsencode("\n".join(parts))
         place = hashlib.blake2b(os.fsencode(str(files)), digest_size=8).hexdigest()
         folder = _folder() if parts else None
-        self._path = None if folder is None else folder / f"rules-{place}"
+        self._path = None if folder is None else folder / f"{files.name}-{place}"
 
     def find(self) -> list[bytes]:
         """Return the lines that were kept, none where the files have changed since."""
@@ -88,20 +89,39 @@ class Kept:
         return hashlib.blake2b(self._key + b"\n" + data).hexdigest().encode()
 
 
-def _states(folder: Traversable, ending: str) -> Iterator[str]:
-    """Return name, size and times of every file of a folder and the folders in it.
+def exact(data: Any) -> str:
+    """Return data as a line of JSON.
+
+    Raises:
+        TypeError: JSON has nothing like a part of them.
+        ValueError: JSON would make something else of them.
+    """
+    line = json.dumps(data)
+    if json.loads(line) != data:
+        raise ValueError("not the same in JSON")
+    return line
+
+
+def _states(files: Traversable, ending: str) -> Iterator[str]:
+    """Return name, size and times of a file, or of every file of a folder and the folders in it.
 
     Raises:
         OSError: The folder or a file cannot be looked at.
     """
-    with os.scandir(str(folder)) as entries:
+    if not files.is_dir():
+        yield _state(files.name, os.stat(str(files)))  # noqa: PTH116, may be no Path
+        return
+    with os.scandir(str(files)) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             if entry.name.endswith(ending):
-                now = entry.stat()
-                yield f"{entry.name} {now.st_size} {now.st_mtime_ns} {now.st_ctime_ns}"
+                yield _state(entry.name, entry.stat())
             elif entry.is_dir():
                 yield f"{entry.name}/"
                 yield from _states(Path(entry), ending)
+
+
+def _state(name: str, now: os.stat_result) -> str:
+    return f"{name} {now.st_size} {now.st_mtime_ns} {now.st_ctime_ns}"
 
 
 def _folder() -> Path | None:
