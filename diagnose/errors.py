@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from diagnose.model.report import ReportData
 
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
+
+
 class DiagnoseError(Exception):
     """A mistake that the user can mend; the text says how."""
 

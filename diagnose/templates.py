@@ -26,6 +26,9 @@ DIGITS_LIMIT = 4096
 MEMBERS_LIMIT = 100_000
 """Members of a list that a template puts together."""
 
+RANGE_LIMIT = 10
+"""Ranges that the filters ``ranges`` and ``ranks`` print before they count the rest."""
+
 HOST_LIMIT = 8
 """Names that the filter ``hosts`` prints before it counts the rest."""
 
@@ -144,10 +147,10 @@ def unknown_names(text: str) -> set[str]:
 
 
 def ranges(numbers: object) -> str:
-    """Return ``0-7,12`` for a list of whole numbers.
+    """Return ``0-7,12`` for a list of whole numbers; ten ranges at most, then ``and N more``.
 
-    >>> ranges([3, 1, 2, 9, None])
-    '1-3,9'
+    >>> ranges([3, 1, 2, 9, None]), ranges(range(0, 3000, 3))
+    ('1-3,9', '0,3,6,9,12,15,18,21,24,27 and 990 more')
     """
     if (placeholder := _unfilled(numbers)) is not None:
         return placeholder
@@ -160,7 +163,9 @@ def ranges(numbers: object) -> str:
             spans[-1][1] = number
         else:
             spans.append([number, number])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+    first, others = spans[:RANGE_LIMIT], spans[RANGE_LIMIT:]
+    shown = ",".join(str(low) if low == high else f"{low}-{high}" for low, high in first)
+    return _with_rest(shown, sum(high - low + 1 for low, high in others))
 
 
 def ranks(numbers: object) -> str:
@@ -267,9 +272,11 @@ def hosts(names: object, limit: int = HOST_LIMIT) -> str:
     known = list(dict.fromkeys(str(name) for name in _many(names)))
     if not known:
         return UNKNOWN
-    rest = len(known) - limit
-    shown = ", ".join(known[:limit])
-    return f"{shown} and {rest} more" if rest > 0 else shown
+    return _with_rest(", ".join(known[:limit]), len(known) - limit)
+
+
+def _with_rest(shown: str, rest: int) -> str:
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
 
 
 def quote(value: object) -> str:

@@ -25,6 +25,8 @@ from diagnose.templates import (
         ([3], "3"),
         (5, "5"),
         ([2, 1, 2, None], "1-2"),
+        (range(0, 20, 2), "0,2,4,6,8,10,12,14,16,18"),
+        ([*range(0, 4000, 3), 1], "0-1,3,6,9,12,15,18,21,24,27 and 1,324 more"),
         ([], "(unknown)"),
         (None, "(unknown)"),
     ],
@@ -78,6 +80,7 @@ def test_hosts_are_counted_after_the_eighth():
     assert hosts(names[:2]) == "node-01, node-02"
     assert hosts(names).endswith("node-08 and 8 more")
     assert hosts("node-01") == "node-01"
+    assert hosts(f"node-{n}" for n in range(2000)).endswith("node-7 and 1,992 more")
     assert hosts(names, 3) == "node-01, node-02, node-03 and 13 more"
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from diagnose.cli.interrupt import INTERRUPTED, interruptible
+from diagnose.cli.interrupt import interruptible
 from diagnose.cli.options import RunOptions, run_options
 from diagnose.cli.output import deliver, exit_status, rendered
 from diagnose.cli.progress import Bar
-from diagnose.errors import NoInputError, UsageError
+from diagnose.errors import INTERRUPTED, NoInputError, UsageError
 from diagnose.model.report import ReportData
 
 
@@ -32,7 +32,7 @@ def run(context: click.Context, /, paths: tuple[str, ...], **values: Any) -> Non
     def analyse() -> ReportData:
         from diagnose import api
 
-        with Bar(wanted=not options.quiet) as bar, interruptible():
+        with Bar(wanted=not options.quiet) as bar:
             return api.run(
                 paths,
                 rules=options.rules,
@@ -45,12 +45,14 @@ def run(context: click.Context, /, paths: tuple[str, ...], **values: Any) -> Non
                 warn=bar.say,
                 since=options.since,
                 until=options.until,
-                progress=bar,
+                progress=interrupts.during(bar),
                 keep_partial=True,
                 lang=options.lang,
             )
 
-    context.exit(_report(analyse, options))
+    with interruptible() as interrupts:
+        status = _report(analyse, options)
+    context.exit(INTERRUPTED if interrupts.came else status)
 
 
 @click.command()

@@ -11,9 +11,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from diagnose.cli.interrupt import INTERRUPTED
 from diagnose.cli.output import discard_output
-from diagnose.errors import DiagnoseError, RuleErrors
+from diagnose.errors import INTERRUPTED, DiagnoseError, RuleErrors
 
 NEAR = 0.75
 """How like a word must be to be taken for a misspelling of another."""

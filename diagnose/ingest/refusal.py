@@ -12,6 +12,11 @@ from diagnose.ingest.stream import DENIED, MISSING
 EXTRA = frozenset({"gcs", "gs", "hf", "http", "https", "s3", "s3a", "sftp", "ssh"})
 """Kinds of address for which the extra brings what is needed."""
 
+UNREACHABLE = (
+    "the server cannot be reached from this machine; see to its name, the network and a proxy "
+    "(HTTPS_PROXY), or copy the logs to a folder"
+)
+
 REASONS = (
     (
         "no valid credentials were found",
@@ -31,7 +36,7 @@ REASONS = (
         + ("ConnectTimeout", "ReadTimeout"),
     ),
     (
-        "the server cannot be reached",
+        UNREACHABLE,
         ("ConnectionError", "ClientConnectionError", "EndpointConnectionError", "HTTPClientError")
         + ("NoValidConnectionsError", "ConnectError", "TransportError", "gaierror")
         + ("SSHException",),

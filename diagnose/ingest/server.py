@@ -8,17 +8,22 @@ import logging
 import os
 import re
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from threading import Lock, Thread
+from time import monotonic
 from typing import Any, TypeVar
 
-from diagnose.ingest.refusal import refusal
+from diagnose.ingest.contact import Contact
+from diagnose.ingest.refusal import EXTRA, refusal
 
 WAIT = 60.0
 """Seconds for one answer, in which the libraries try again by themselves."""
+
+LOOK = 0.1
+"""Seconds between two looks at whether a server can be reached at all."""
 
 LOUD = ("asyncio", "gcsfs", "google", "paramiko")
 """Loggers of libraries; what they say of errors goes to standard error where nobody has set up any
@@ -39,6 +44,12 @@ class _Server:
     turn: AbstractContextManager[Any]
 
 
+def _load(scheme: str) -> None:
+    from fsspec import get_filesystem_class
+
+    get_filesystem_class(scheme)
+
+
 @cache
 def _server(process: int, address: str) -> _Server:
     """Return what talks to a server; a forked process cannot use the connections of its parent."""
@@ -50,8 +61,8 @@ def _server(process: int, address: str) -> _Server:
     return _Server(system, nullcontext() if system.async_impl else Lock())
 
 
-_SILENT: set[str] = set()
-"""Servers that gave no answer once: to wait anew for each of their files would take for ever."""
+_CONTACTS: dict[str, Contact] = {}
+"""By server. One that gave no answer once is silent: to wait anew for each file takes for ever."""
 
 
 def server_of(url: str) -> str:
@@ -76,34 +87,51 @@ def ask(url: str, question: Question[Answer]) -> Answer:
         Missing: Nothing is there.
         Unreadable: The server gives no answer, or does not let us in.
     """
-    return end(url, begin(url, question))
+    answer = end(url, begin(url, question))
+    _contact(url).reached = True
+    return answer
 
 
 def begin(url: str, question: Question[Answer]) -> Future[Answer]:
     """Ask a server without waiting for the answer; see ``ask``."""
     answer: Future[Answer] = Future()
+    contact = _contact(url)
 
     def put() -> None:
         try:
+            _load(scheme_of(url))
+            contact.begin()
             server = _server(os.getpid(), server_of(url))
             with server.turn:
                 answer.set_result(question(server.system, server.system._strip_protocol(url)))
         except BaseException as error:
             answer.set_exception(error)
 
-    if server_of(url) not in _SILENT:
+    if not contact.silent:
         Thread(target=put, daemon=True).start()
     return answer
 
 
 def end(url: str, answer: Future[Answer]) -> Answer:
     """Return an answer that was begun; see ``ask``."""
+    contact = _contact(url)
+    latest = monotonic() + WAIT
     try:
-        return answer.result(0 if server_of(url) in _SILENT else WAIT)
+        while not (answer.done() or contact.silent or monotonic() > latest):
+            if contact.lost():
+                raise ConnectionError
+            wait([answer], timeout=LOOK)
+        return answer.result(0)
     except Exception as error:
-        if not answer.done():
-            _SILENT.add(server_of(url))
+        contact.silent = contact.silent or not answer.done()
         raise refusal(error, scheme_of(url)) from error
+
+
+def _contact(url: str) -> Contact:
+    server = server_of(url)
+    if server not in _CONTACTS:
+        _CONTACTS[server] = Contact(watched=scheme_of(url).lower() in EXTRA)
+    return _CONTACTS[server]
 
 
 def forget(url: str) -> None:
@@ -115,5 +143,6 @@ def forget(url: str) -> None:
     Raises:
         Unreadable: As for ``ask``.
     """
-    _SILENT.discard(server_of(url))
-    ask(url, lambda system, path: system.invalidate_cache())
+    _CONTACTS.pop(server_of(url), None)
+    # Not as a question is asked: a file system that can be had says nothing of its server.
+    end(url, begin(url, lambda system, path: system.invalidate_cache()))

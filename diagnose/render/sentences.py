@@ -69,6 +69,11 @@ _CHINESE: tuple[tuple[str, str], ...] = (
     ),
     (r"no published run is above (.*)", r"已公开的运行均不超过 \1"),
     (r"no such file or folder", "没有这样的文件或文件夹"),
+    (
+        r"the server cannot be reached from this machine; see to its name, the network and a proxy "
+        r"\(HTTPS_PROXY\), or copy the logs to a folder",
+        "本机无法连接该服务器；请检查其名称、网络与代理（HTTPS_PROXY），或将日志复制到本地目录",
+    ),
     (r"binary", "二进制文件"),
 )
 

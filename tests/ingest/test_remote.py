@@ -1,9 +1,11 @@
 """Addresses: what a walk finds, what is shown of them, and what goes wrong on the way."""
 
+import contextlib
 import io
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -11,12 +13,13 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from fsspec.registry import _registry
 
+from diagnose.ingest import contact, ranges, server
 from diagnose.ingest import discover as discover_module
-from diagnose.ingest import ranges, server
 from diagnose.ingest.discover import Discovery, discover
 from diagnose.ingest.ranges import as_file
-from diagnose.ingest.refusal import Missing, refusal
+from diagnose.ingest.refusal import UNREACHABLE, Missing, refusal
 from diagnose.ingest.source import Entry, Source, read_pieces
 from diagnose.ingest.storage import shown
 from diagnose.ingest.stream import Codec
@@ -291,7 +294,67 @@ def test_a_server_that_is_not_there() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/a.log"
-        assert reasons(discover([url])) == {url: "the server cannot be reached"}
+        assert reasons(discover([url])) == {url: UNREACHABLE}
+
+
+class Deaf(fsspec.AbstractFileSystem):
+    """Tries again and again, connected or not, and in the end has an answer."""
+
+    protocol = "gs"
+    cachable = False
+    peer: tuple[str, int] | None = None
+    seconds = 0.5
+
+    def info(self, path: str, **_: object) -> dict[str, object]:
+        with contextlib.ExitStack() as connected:
+            if self.peer is not None:
+                connected.enter_context(socket.create_connection(self.peer))
+            time.sleep(self.seconds)
+        raise FileNotFoundError
+
+
+@pytest.fixture
+def deaf(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Deaf]]:
+    monkeypatch.setattr(contact, "REACH", 0.2)
+    server._server.cache_clear()
+    monkeypatch.setitem(_registry, "gs", Deaf)
+    yield Deaf
+    server._server.cache_clear()
+
+
+def test_a_server_that_takes_no_connection_is_given_up_soon(deaf: type[Deaf]) -> None:
+    assert reasons(discover(["gs://bucket/run"])) == {"gs://bucket/run": UNREACHABLE}
+
+
+def test_a_server_that_is_slow_is_waited_for(
+    deaf: type[Deaf], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as slow:
+        monkeypatch.setattr(deaf, "peer", slow.getsockname())
+        assert discover(["gs://bucket/run"]).missing == ["gs://bucket/run"]
+
+
+def test_a_connection_to_somebody_else_says_nothing_of_a_server(deaf: type[Deaf]) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as other,
+        socket.create_connection(other.getsockname()),
+    ):
+        assert reasons(discover(["gs://bucket/run"])) == {"gs://bucket/run": UNREACHABLE}
+
+
+def test_a_kind_of_store_that_may_connect_elsewhere_is_waited_for(
+    deaf: type[Deaf], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "EXTRA", frozenset())
+    assert discover(["gs://bucket/run"]).missing == ["gs://bucket/run"]
+
+
+def test_a_server_that_answered_once_is_waited_for(
+    deaf: type[Deaf], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deaf, "info", lambda self, path: {"type": "directory"})
+    monkeypatch.setattr(deaf, "ls", lambda self, path, detail: time.sleep(0.5) or [], raising=False)
+    assert discover(["gs://bucket/run"]).skipped == []
 
 
 def test_a_server_that_says_nothing_is_not_asked_for_each_file(
@@ -371,8 +434,8 @@ def led_by(error: Exception, cause: Exception) -> Exception:
             led_by(OSError(), RefreshError()),
             "no valid credentials were found",
         ),
-        (socket.gaierror(), "the server cannot be reached"),
-        (ConnectionResetError(), "the server cannot be reached"),
+        (socket.gaierror(), UNREACHABLE),
+        (ConnectionResetError(), UNREACHABLE),
         (TimeoutError(), "gave no answer in time"),
         (KeyError("s3cret"), "cannot be read (KeyError)"),
     ],

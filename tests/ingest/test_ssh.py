@@ -13,6 +13,7 @@ import paramiko
 import pytest
 
 from diagnose.ingest.discover import discover
+from diagnose.ingest.refusal import UNREACHABLE
 from diagnose.ingest.source import Entry
 
 ROOT = Path(__file__).parents[2]
@@ -120,7 +121,7 @@ def test_a_server_that_speaks_no_ssh(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "diagnose", url]
         ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert ended.returncode == 3
-    reason = f"{url.replace('someone@', '')}: the server cannot be reached"
+    reason = f"{url.replace('someone@', '')}: {UNREACHABLE}"
     assert ended.stderr == f"Error: nothing could be read. {reason}\n"
 
 

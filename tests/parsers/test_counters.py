@@ -237,6 +237,22 @@ def test_what_has_no_cable_is_left_out():
     assert found(counter_files, "/sys/class/net/veth12ab/carrier_changes:9\n") == []
 
 
+def test_a_line_is_looked_at_once_however_many_counters_stand_before_it(monkeypatch):
+    looked_at = []
+
+    class Counting:
+        def search(self, text):
+            looked_at.append(text)
+            return search(text)
+
+    search = counter_files.ROW.search
+    text = "".join(f"mlx5_9/ports/1/counters/c{number}:1\n" for number in range(200))
+    text += "mlx5_9/ports/1/counters/link_downed:7\n"
+    monkeypatch.setattr(counter_files, "ROW", Counting())
+    assert found(counter_files, text) == [(None, "mlx5_9", 1, {"link_downed": 7})]
+    assert sorted(looked_at) == sorted(text.splitlines())
+
+
 def test_each_counter_knows_its_line():
     (event,) = read(perfquery, QUERY)
     assert (event.line, event.fields["lines"], event.end_line) == (4, [0, 1, 2], 6)

@@ -20,6 +20,8 @@ Cut off: counters behind the cut are missing.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Line
@@ -37,37 +39,55 @@ ROW = LazyPattern(rf"{PATH}(?: <==|\s*[:=]?\s*{VALUE})?\s*$")
 BARE = LazyPattern(r"^\s*(\d+|N/A.*)\s*$")
 FILE = LazyPattern(rf"{PATH}$")
 
+MAXIMUM = 250
+"""Lines of one reading at most."""
+
 Port = tuple[str | None, str | None]
 
 
-def _port(row: re.Match[str]) -> Port:
-    return row["device"] or row["netdev"], row["port"]
+class Row(NamedTuple):
+    """A line that names the file of a counter, with what it holds where that stands beside it."""
+
+    port: Port
+    name: str
+    value: str | None
 
 
-def _name(row: re.Match[str]) -> str:
-    return row["name"] or row["statistic"] or row["carrier"]
+@lru_cache(2 * MAXIMUM)
+def _row(text: str) -> Row | None:
+    """Return what a line says; it is asked anew with each line that follows it in a reading."""
+    found = ROW.search(text)
+    return Row(_port(found), _name(found), found["value"]) if found else None
+
+
+def _port(path: re.Match[str]) -> Port:
+    return path["device"] or path["netdev"], path["port"]
+
+
+def _name(path: re.Match[str]) -> str:
+    return path["name"] or path["statistic"] or path["carrier"]
 
 
 def _ends(lines: list[Line], following: Line) -> bool:
     if not following.text.strip():
         return False
-    row = ROW.search(following.text)
+    row = _row(following.text)
     if row is None:
         return BARE.match(following.text) is None
-    before = [one for line in lines if (one := ROW.search(line.text))]
-    return _port(row) != _port(before[0]) or _name(row) in map(_name, before)
+    before = [one for line in lines if (one := _row(line.text))]
+    return row.port != before[0].port or any(row.name == one.name for one in before)
 
 
 def read(lines: list[Line]) -> Iterator[Record]:
     """Return the counters of a port."""
     counters: list[Counter] = []
-    head = ROW.search(lines[0].text)
+    head = _row(lines[0].text)
     assert head is not None
     open_name: str | None = None
     for line in lines:
-        row, bare = ROW.search(line.text), BARE.match(line.text)
+        row, bare = _row(line.text), BARE.match(line.text)
         if row is not None:
-            name, text = _name(row), row["value"]
+            name, text = row.name, row.value
         elif bare is not None and open_name is not None:
             name, text = open_name, bare[1]
         else:
@@ -76,7 +96,7 @@ def read(lines: list[Line]) -> Iterator[Record]:
         value = number(text) if text else None
         if value is not None:
             counters.append((name, value, line))
-    device, port = _port(head)
+    device, port = head.port
     yield from reading(counters, device, int(port) if port else None, TOOL)
 
 
@@ -101,12 +121,12 @@ PARSERS = (
         name="ib-counters-sysfs",
         title="counters of RDMA ports and network devices as files of the kernel",
         opens=("counters/", "/statistics/", "/carrier_changes"),
-        starts=lambda line: ROW.search(line.text) is not None,
+        starts=lambda line: _row(line.text) is not None,
         ends=_ends,
         read=read,
         emits=(EVENT,),
         sample="/sys/class/infiniband/mlx5_0/ports/1/hw_counters/packet_seq_err:39",
-        maximum=250,
+        maximum=MAXIMUM,
     ),
     FileParser(
         name="ib-counters-tree",

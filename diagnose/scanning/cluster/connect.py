@@ -3,7 +3,6 @@
 import json
 import logging
 import re
-import signal
 import time
 import warnings
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from distributed.utils import silence_logging_cmgr
 from distributed.versions import VersionMismatchWarning
 
 from diagnose.errors import ClusterError
+from diagnose.scanning.interrupts import interrupts_later
 from diagnose.scanning.local import cores
 
 ANSWER = 20.0
@@ -55,35 +55,31 @@ def _local(jobs: int | None) -> Iterator[Client]:
     Raises:
         ClusterError: They do not start.
     """
-    with ExitStack() as running, ExitStack() as starting:
-        starting.enter_context(_interrupts_later())
+    resource_tracker.ensure_running()  # which lets Ctrl-C through
+    with ExitStack() as running:
+        with interrupts_later():
+            cluster = running.enter_context(_started(jobs))
+            client = running.enter_context(Client(cluster, set_as_default=False))
         try:
-            cluster = LocalCluster(
-                n_workers=jobs or cores(),
-                threads_per_worker=1,
-                silence_logs=SILENT,
-                scheduler_kwargs=LOCAL,
-            )
-        except RuntimeError as error:
-            raise ClusterError(
-                "workers cannot be started on this machine. A script that calls diagnose.run needs "
-                "`if __name__ == '__main__':` before the call; a command can do with --engine local"
-            ) from error
-        running.enter_context(cluster)
-        client = running.enter_context(Client(cluster, set_as_default=False))
-        starting.close()
-        yield client
+            yield client
+        finally:
+            with interrupts_later():
+                running.close()
 
 
-@contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Hold Ctrl-C back until the end, and for good from the processes started meanwhile."""
-    resource_tracker.ensure_running()  # which lets it through again
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _started(jobs: int | None) -> LocalCluster:
     try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        return LocalCluster(
+            n_workers=jobs or cores(),
+            threads_per_worker=1,
+            silence_logs=SILENT,
+            scheduler_kwargs=LOCAL,
+        )
+    except RuntimeError as error:
+        raise ClusterError(
+            "workers cannot be started on this machine. A script that calls diagnose.run needs "
+            "`if __name__ == '__main__':` before the call; a command can do with --engine local"
+        ) from error
 
 
 def _client_of(place: str) -> Client:
