@@ -125,7 +125,7 @@ def _level(resumed: Resumed, state: State, by_file: dict[str, Clock]) -> Iterato
         "last": run.points.values[run.end - 1],
         "steps_after": int(run.last - run.first),
         **_course(run, found),
-        **state.across(resumed.run, resumed.earlier),
+        **state.across(resumed),
     }
     yield derived_event(run.points, resumed.after[0], "train.resume", fields, by_file)
     if (rate := state.rate_after(run)) is not None and fields["rate_change"] is not None:
