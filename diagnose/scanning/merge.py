@@ -1,6 +1,6 @@
 """Parts of sources become one reading."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from diagnose.ingest.source import Entry
 from diagnose.model.reading import Reading, SourceSummary
@@ -16,29 +16,38 @@ def merged(parts: Iterable[Part]) -> tuple[Reading, list[Entry]]:
     """
     reading = Reading()
     entries: list[Entry] = []
-    found: dict[str, tuple[Part, Collector]] = {}
+    found: dict[str, list[Part]] = {}
     for part in parts:
         name = part.summary.name
         if part.entry is not None:
             entries.append(part.entry)
-        elif part.skipped is not None:
+        elif part.skipped is None:
+            found.setdefault(name, []).append(part)
+        elif name in found or any(known.startswith(f"{name}!") for known in found):
+            reading.broke_off(name, part.skipped)
             if name in found:
-                _break_off(found[name][0].summary)
-            if name in found or any(known.startswith(f"{name}!") for known in found):
-                reading.broke_off(name, part.skipped)
-            else:
-                reading.skipped.append({"file": name, "reason": part.skipped})
-        elif name in found:
-            _append(*found[name], part)
+                found[name].append(part)
         else:
-            found[name] = (part, Collector(name))
-            found[name][1].absorb(part.records, part.notes)
-    for part, into in found.values():
-        reading.sources.append(part.summary)
-        reading.events.extend(into.events())
-        reading.points.extend(into.points())
-        reading.truncated.extend(into.truncated())
+            reading.skipped.append({"file": name, "reason": part.skipped})
+    for name in list(found):
+        _add(reading, found.pop(name))  # a collector is as large as its records: one at a time
     return reading, entries
+
+
+def _add(reading: Reading, parts: Sequence[Part]) -> None:
+    """Add the parts of one name, the first of which was read."""
+    first, *others = parts
+    into = Collector(first.summary.name)
+    into.absorb(first.records, first.notes)
+    for part in others:
+        if part.skipped is None:
+            _append(first, into, part)
+        else:
+            _break_off(first.summary)
+    reading.sources.append(first.summary)
+    reading.events.extend(into.events())
+    reading.points.extend(into.points())
+    reading.truncated.extend(into.truncated())
 
 
 def _break_off(summary: SourceSummary) -> None:
