@@ -85,9 +85,8 @@ class Attempts:
         """Return the starts in the log of the process that a file shows most starts of."""
         starts = self.starts.get(file, [])
         borders = [0, *self.rewinds.get(file, []), math.inf]
-        parts = (
-            [start for start in starts if begin <= start < end] for begin, end in pairwise(borders)
-        )
+        cuts = [bisect_left(starts, border) for border in borders]
+        parts = (starts[begin:end] for begin, end in pairwise(cuts))
         return max(parts, key=len)
 
     @property
@@ -196,10 +195,11 @@ def _add_reloads(starts: list[int], points: Points, loads: list[int]) -> None:
     known = [
         (step, line) for step, line in zip(points.steps, points.lines, strict=True) if step == step
     ]
-    for (early, above), (late, below) in zip(known, known[1:], strict=False):
+    for (early, above), (late, below) in pairwise(known):
         if late > early:
             continue
-        load = next((line for line in loads if above < line < below), None)
-        if load is not None and not any(above < start <= below for start in starts):
-            starts.append(load)
-            starts.sort()
+        load = bisect_right(loads, above)
+        start = bisect_right(starts, above)
+        loaded = load < len(loads) and loads[load] < below
+        if loaded and not (start < len(starts) and starts[start] <= below):
+            starts.insert(start, loads[load])

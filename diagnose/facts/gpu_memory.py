@@ -93,9 +93,12 @@ def complete(
     steps = _Steps(reading, attempts, clocks, by_file)
     memory = _Memory(reading.points, attempts)
     variables = [one for one in reading.events if one.fact == "env"]
+    stated = [one for one in variables if one.fields.get("name") in SETTINGS]
+    by_rank: dict[int | None, Event] = {one.rank: one for one in stated if one.rank is not None}
+    last = stated[-1] if stated else None
     for event in failed:
         event.fields |= steps.before(event)
-        event.fields |= _settings(event, variables)
+        event.fields |= _settings(by_rank.get(event.rank, last))
         event.fields |= memory.growth(event)
     _compare_ranks(failed, job, variables)
 
@@ -146,6 +149,11 @@ class _Steps:
         self, reading: Reading, attempts: Attempts, clocks: Clocks, by_file: Mapping[str, Clock]
     ) -> None:
         self._counters = step_counters(reading.points)
+        self._by_writer: dict[str | int, list[Points]] = defaultdict(list)
+        for points in self._counters:
+            self._by_writer[points.file].append(points)
+            if points.rank is not None:
+                self._by_writer[points.rank].append(points)
         self._attempts = attempts
         self._clocks = clocks
         self._by_file = by_file
@@ -156,16 +164,10 @@ class _Steps:
         """Return the last step before an event and how many there were in its attempt."""
         if not self._counters:
             return {"step": None, "steps_done": None}
-        own = [
-            one
-            for one in self._counters
-            if one.file == event.file or (one.rank is not None and one.rank == event.rank)
-        ]
-        runs = [
-            [step for step in self._run(points, event) if step == step]
-            for points in own or self._counters
-        ]
-        steps = sorted({step for run in runs for step in run})
+        of_rank = () if event.rank is None else self._by_writer.get(event.rank, ())
+        own = [*self._by_writer.get(event.file, ()), *of_rank]
+        runs = (self._run(points, event) for points in own or self._counters)
+        steps = sorted({step for run in runs for step in run if step == step})
         if not steps:
             return {"step": None, "steps_done": 0}
         first, last = steps[0], steps[-1]
@@ -202,14 +204,12 @@ class _Steps:
         return apart is None or apart[0] >= -apart[1]
 
 
-def _settings(event: Event, variables: Sequence[Event]) -> dict[str, Value]:
-    stated = [one for one in variables if one.fields.get("name") in SETTINGS]
-    own = [one for one in stated if one.rank is not None and one.rank == event.rank]
-    texts = [str(one.fields.get("value")) for one in own or stated]
-    if not texts:
+def _settings(stated: Event | None) -> dict[str, Value]:
+    if stated is None:
         return {"settings": None, "expandable": None}
-    words = texts[-1].replace(" ", "").lower()
-    return {"settings": texts[-1], "expandable": "expandable_segments:true" in words}
+    text = str(stated.fields.get("value"))
+    words = text.replace(" ", "").lower()
+    return {"settings": text, "expandable": "expandable_segments:true" in words}
 
 
 class _Memory:
@@ -218,10 +218,11 @@ class _Memory:
     def __init__(self, series: Iterable[Points], attempts: Attempts) -> None:
         series = list(series)
         self._attempts = attempts
-        self._by_metric: dict[str, list[Points]] = defaultdict(list)
-        for points in series:
+        self._by_rank: dict[tuple[str, int | None], list[tuple[int, Points]]] = defaultdict(list)
+        for place, points in enumerate(series):
             if points.metric in GROWING:
-                self._by_metric[points.metric].append(points)
+                self._by_rank[points.metric, points.rank].append((place, points))
+        self._ranks = {points.rank for points in series}
         self._counters: dict[str, Points] = {}
         for points in step_counters(series):
             known = self._counters.get(points.file)
@@ -261,9 +262,9 @@ class _Memory:
         """Return the longest run of a metric before an event, and its file."""
         best: list[Point] = []
         file = event.file
-        for points in self._by_metric[metric]:
-            if points.rank not in (None, event.rank) and event.rank is not None:
-                continue
+        ranks = self._ranks if event.rank is None else (None, event.rank)
+        told = (one for rank in ranks for one in self._by_rank.get((metric, rank), ()))
+        for _, points in sorted(told, key=lambda one: one[0]):
             count = len(points.lines)
             end = bisect_left(points.lines, event.line) if points.file == event.file else count
             run = [

@@ -61,8 +61,9 @@ def _moments(
             yield from ends
     machines = {one.file for one in reading.events if one.name.startswith(MACHINES)}
     wrote = {one.file for one in programs} | {points.file for points in reading.points}
+    own = wrote - machines
     for source in reading.sources:
-        if source.name in wrote - machines:
+        if source.name in own:
             host = source.host or job.host_of(source.rank)
             yield clocks.instant(source.last_time, source.clock, host=host, file=source.name)
     for event in programs:

@@ -1,7 +1,8 @@
 """Moments that tell about clocks: those several clocks saw, and where logs end."""
 
 import math
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 
 from diagnose.facts.attempts import Attempts, step_counters
 from diagnose.facts.clock import Clocks, Domain, Instant
@@ -13,6 +14,9 @@ BARRIER_STEPS = 50
 """Steps of one writer that serve to compare clocks, the last ones."""
 
 BarrierKey = tuple[str, int, str | float]
+
+Stamp = tuple[int, Instant]
+"""A line and when it was printed."""
 
 
 def file_clocks(reading: Reading) -> dict[str, Clock]:
@@ -67,15 +71,12 @@ def align_attempts(
         return
     stamps = _stamps(reading, clocks, by_file)
     leader = min(attempts.starts, key=lambda file: (-len(attempts.longest(file)), file))
-    starts = [
-        next((instant for line, instant in stamps.get(leader, []) if line >= start), None)
-        for start in attempts.longest(leader)
-    ]
+    leading = stamps.get(leader, [])
+    places = (bisect_left(leading, start, key=_line) for start in attempts.longest(leader))
+    starts = [leading[place][1] for place in places if place < len(leading)]
     for file, found in stamps.items():
-        if file in attempts.starts or attempts.stated.get(file):
-            continue
-        lines = [_first_after(start, found, clocks) for start in starts]
-        attempts.starts[file] = sorted(line for line in lines if line is not None)
+        if file not in attempts.starts and not attempts.stated.get(file):
+            attempts.starts[file] = sorted(_first_after(starts, found, clocks))
     for event in reading.events:
         event.attempt = attempts.at(event.file, event.line, event.attempt)
 
@@ -145,11 +146,9 @@ def _steps(
                 yield ("step", attempt, step), instant
 
 
-def _stamps(
-    reading: Reading, clocks: Clocks, by_file: dict[str, Clock]
-) -> dict[str, list[tuple[int, Instant]]]:
+def _stamps(reading: Reading, clocks: Clocks, by_file: dict[str, Clock]) -> dict[str, list[Stamp]]:
     """Return the stamped lines of each file, in order."""
-    found: dict[str, list[tuple[int, Instant]]] = {}
+    found: dict[str, list[Stamp]] = {}
     for event in reading.events:
         instant = clocks.of(event)
         if instant is not None:
@@ -160,14 +159,25 @@ def _stamps(
             instant = clocks.instant(time, clock, host=points.host, file=points.file)
             if instant is not None:
                 found.setdefault(points.file, []).append((line, instant))
-    return {file: sorted(lines, key=lambda one: one[0]) for file, lines in found.items()}
+    return {file: sorted(lines, key=_line) for file, lines in found.items()}
 
 
 def _first_after(
-    start: Instant | None, stamps: list[tuple[int, Instant]], clocks: Clocks
-) -> int | None:
-    for line, instant in stamps:
-        apart = clocks.difference(start, instant)
-        if apart is not None and apart[0] > apart[1]:
-            return line
-    return None
+    starts: Sequence[Instant], stamps: Sequence[Stamp], clocks: Clocks
+) -> Iterator[int]:
+    """Yield the first line behind each of some moments, where there is one."""
+    place, last = 0, None
+    for start in starts:
+        if last is None or start.domain != last.domain or start.seconds < last.seconds:
+            place = 0  # else all lines before the last start lie before this one as well
+        last = start
+        for at in range(place, len(stamps)):
+            apart = clocks.difference(start, stamps[at][1])
+            if apart is not None and apart[0] > apart[1]:
+                yield stamps[at][0]
+                break
+            place = at + 1
+
+
+def _line(stamp: Stamp) -> int:
+    return stamp[0]

@@ -28,7 +28,7 @@ class Joined:
     _parts: list[Part] = field(default_factory=list)
     _summary: SourceSummary | None = None
     _chunk: Chunk | None = None
-    _into: Collector = field(default_factory=lambda: Collector(""))
+    _into: Collector | None = None
 
     @property
     def complete(self) -> bool:
@@ -50,7 +50,7 @@ class Joined:
 
     def parts(self) -> list[Part]:
         """Return the source as far as its units are there one behind the other."""
-        if self._summary is None:
+        if self._summary is None or self._into is None:
             return self._parts
         whole = Part(self._summary, list(self._into.records()), self._into.notes, self._chunk)
         whole.settle()
@@ -64,7 +64,7 @@ class Joined:
             self._parts.append(part)
             if self._chunk is not None:
                 self._chunk.beyond = {}
-        elif self._chunk is None or self._summary is None:
+        elif self._chunk is None or self._summary is None or self._into is None:
             self._summary, self._chunk = part.summary, part.chunk
             self._into = Collector(part.summary.name)
             self._into.absorb(part.records, part.notes)

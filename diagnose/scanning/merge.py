@@ -1,6 +1,6 @@
 """Parts of sources become one reading."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from diagnose.ingest.source import Entry
 from diagnose.model.reading import Reading, SourceSummary
@@ -17,35 +17,26 @@ def merged(parts: Iterable[Part]) -> tuple[Reading, list[Entry]]:
     """
     reading = Reading()
     entries: list[Entry] = []
-    found: dict[str, Part] = {}
-    again: dict[str, Collector] = {}
+    found: dict[str, list[Part]] = {}
     archives: set[str] = set()
     for part in parts:
         name = part.summary.name
         if part.entry is not None:
             entries.append(part.entry)
-        elif part.skipped is not None:
-            if name in found:
-                _break_off(found[name].summary)
-            if name in found or name in archives:
-                reading.broke_off(name, part.skipped)
-            else:
-                reading.skipped.append({"file": name, "reason": part.skipped})
-        elif name in found:
-            if name not in again:
-                again[name] = Collector(name)
-                again[name].absorb(found[name].records, found[name].notes)
-            _append(found[name].summary, again[name], part)
-        else:
-            found[name] = part
+        elif part.skipped is None:
+            found.setdefault(name, []).append(part)
             archives.update(_archives(name))
-    for name, part in found.items():
-        records = list(again[name].records()) if name in again else part.records
-        notes = again[name].notes if name in again else part.notes
-        reading.sources.append(part.summary)
-        reading.events.extend(events_of(records))
-        reading.points.extend(series_of(name, records))
-        reading.truncated.extend(missing_of(name, records, notes))
+        elif name in found or name in archives:
+            reading.broke_off(name, part.skipped)
+            found.get(name, []).append(part)
+        else:
+            reading.skipped.append({"file": name, "reason": part.skipped})
+    for of_source in found.values():
+        whole = of_source[0] if len(of_source) == 1 else _together(of_source)
+        reading.sources.append(whole.summary)
+        reading.events.extend(events_of(whole.records))
+        reading.points.extend(series_of(whole.summary.name, whole.records))
+        reading.truncated.extend(missing_of(whole.summary.name, whole.records, whole.notes))
     return reading, entries
 
 
@@ -54,6 +45,19 @@ def _archives(member: str) -> Iterator[str]:
     while "!" in member:
         member = member.rpartition("!")[0]
         yield member
+
+
+def _together(parts: Sequence[Part]) -> Part:
+    """Return as one what an archive holds under the same name, the first of which was read."""
+    whole, *others = parts
+    into = Collector(whole.summary.name)
+    into.absorb(whole.records, whole.notes)
+    for part in others:
+        if part.skipped is None:
+            _append(whole.summary, into, part)
+        else:
+            _break_off(whole.summary)
+    return Part(whole.summary, list(into.records()), into.notes)
 
 
 def _break_off(summary: SourceSummary) -> None:

@@ -1,6 +1,8 @@
 import pytest
 
 from diagnose.facts.attempts import find_attempts
+from diagnose.facts.case import build
+from diagnose.facts.clock import Clocks
 from diagnose.model.event import Nature
 from diagnose.model.reading import SourceSummary
 
@@ -134,3 +136,24 @@ def test_a_series_falls_into_its_attempts():
     assert attempts.spans(series) == [(0, 0, 2), (1, 2, 4), (2, 4, 6)]
     assert attempts.spans(points("loss", [1.0, 1.0], lines=[20, 21])) == [(1, 0, 2)]
     assert attempts.spans(points("loss", [], lines=[])) == []
+
+
+def test_restarts_of_one_file_are_carried_to_another_in_one_pass(monkeypatch):
+    asked = []
+    difference = Clocks.difference
+
+    def counted(clocks, first, second):
+        asked.append(first)
+        return difference(clocks, first, second)
+
+    monkeypatch.setattr(Clocks, "difference", counted)
+    numbers = range(1, 101)
+    restarts = [
+        event("torchrun.restart", Nature.EFFECT, line=10 * i, time=100.0 * i, fields={"left": -i})
+        for i in numbers
+    ]
+    begun = [event("train.started", line=10 * i + 1, time=100.0 * i) for i in numbers]
+    others = [event("ckpt.found", file="b.log", line=i, time=100.0 * i + 50) for i in (0, *numbers)]
+    case = build(reading(*restarts, *begun, *others))
+    assert [one.attempt for one in case.named("ckpt.found")] == [0, *numbers]
+    assert len(asked) < 4 * len(restarts)

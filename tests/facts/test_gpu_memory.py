@@ -90,6 +90,17 @@ def test_steps_of_another_file_are_held_against_the_stamp():
     assert failed["step"] == 2
 
 
+def test_steps_of_a_rank_may_stand_in_several_files_and_are_not_those_of_others():
+    failed = oom(rank=1, file="b.log")
+    counters = [
+        points("loss", [1.0] * 5, rank=1, file="b.log"),
+        points("loss", [1.0] * 3, first=6, rank=1, file="b.json"),
+        points("loss", [1.0] * 30, rank=0, file="a.log"),
+    ]
+    build(reading(failed, *counters))
+    assert (failed["step"], failed["steps_done"]) == (8, 8)
+
+
 def test_growth_is_a_straight_line_through_allocated_memory():
     failed = oom()
     build(reading(failed, points("memory_allocated", [40 * GIB + n * GIB / 4 for n in range(40)])))
@@ -176,6 +187,8 @@ def setting(value, **more):
         ([setting("max_split_size_mb:128, expandable_segments: true")], True),
         ([setting("max_split_size_mb:128")], False),
         ([setting("expandable_segments:True", rank=0), setting("backend:native", rank=1)], False),
+        ([setting("expandable_segments:True", rank=1), setting("backend:native", rank=0)], True),
+        ([setting("backend:native"), setting("expandable_segments:True", rank=0)], True),
     ],
 )
 def test_settings_of_the_allocator(settings, expandable):

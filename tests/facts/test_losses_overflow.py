@@ -1,5 +1,6 @@
 """Falls of the loss scale and streaks of skipped steps."""
 
+import math
 from itertools import pairwise
 
 import pytest
@@ -182,3 +183,10 @@ def test_a_log_that_begins_with_skipped_steps_shows_the_search_of_a_scaler():
 def test_steps_that_are_skipped_to_the_end_go_on():
     assert streaks_of_column([0] * 50 + [1] * 60, first=401)[0]["goes_on"]
     assert not streaks_of_column([0] * 50 + [1] * 60 + [0] * 9, first=401)[0]["goes_on"]
+
+
+def test_a_streak_in_a_log_that_ends_without_a_step_number():
+    skipped = column(range(300, 306))
+    skipped.steps[-1] = math.nan
+    (streak,) = streaks(skipped)
+    assert (streak["step"], streak["skips"], streak["goes_on"]) == (301, 6, False)

@@ -235,3 +235,13 @@ def test_a_file_that_does_the_last_steps_of_another_again_goes_on_from_it():
 @pytest.mark.parametrize(("first", "last"), [(1, 450), (101, 750), (401, 430)])
 def test_files_that_share_most_of_their_steps_do_not_follow_each_other(first, last):
     assert not across_files(first, last)
+
+
+def test_a_level_that_comes_back_at_lines_without_a_step_number():
+    lower = [2.2 * one for one in noise(40, seed=5)] + [2.4 * one for one in noise(60, seed=6)]
+    losses = [*(2.4 * one for one in noise(100)), *lower]
+    steps = [math.nan if at >= 110 and at % 10 == 0 else at + 1 for at in range(200)]
+    lines = [*range(1, 101), *range(102, 202)]
+    loss = points("loss", losses, steps=steps, lines=lines)
+    (level,) = named(build(reading(LOAD, loss)), "train.resume")
+    assert (level["back"], level["step_up_at"]) == (None, None)

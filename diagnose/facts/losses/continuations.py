@@ -8,20 +8,22 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 
-from diagnose.facts.clock import Clocks, Instant
+from diagnose.facts.clock import Clocks
+from diagnose.facts.losses.courses import Course, Placed, gap
 from diagnose.facts.losses.runs import Run, Series
 from diagnose.facts.points import Point
 from diagnose.model.event import Clock
 
-RUNS_APART = 10.0
-"""Seconds by which a step must lie before a load to belong to an earlier run."""
-
-AGAIN = 0.5
-"""Share of its steps that a run without stamps may have in common with the one it goes on from."""
-
 COMPARED = 100
 """Points on either side, and replayed steps, that are compared."""
+
+NEAREST = 32
+"""Runs next to the place that are asked for other metrics though fewer show all the losses."""
+
+Shown = tuple[Placed, list[Point]]
+"""A run and its losses next to the place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +32,16 @@ class Resumed:
 
     Args:
         run: The run that goes on.
-        earlier: The runs before it, the latest last.
+        earlier: The runs before it that did the steps next to its first, in the order of the input.
+        start: The run that began with the first step of the job, if it is one of those before.
         before: Losses of the steps before its first, of all of them.
         again: Losses that the steps it did again had the first time, with their files.
         after: Its own losses, at most as many as are compared.
     """
 
     run: Run
-    earlier: list[Run]
+    earlier: list[Placed]
+    start: Run | None
     before: list[Point]
     again: dict[float, tuple[Point, str]]
     after: list[Point]
@@ -54,71 +58,87 @@ def continuations(
         clocks: Of the input.
         by_file: What the stamps of each file are measured against.
     """
-    related: dict[int | str | None, list[Run]] = defaultdict(list)
-    numbered = [run for run in runs if run.first == run.first and run.last == run.last]
-    for run in numbered:
-        related[_whose(run)].append(run)
-    for run in numbered:
-        earlier = [one for one in related[_whose(run)] if _precedes(one, run, clocks, by_file)]
-        if earlier:
-            yield _resumed(run, earlier, series)
+    numbered = [run for run in runs if math.isfinite(run.first) and math.isfinite(run.last)]
+    placed = [_placed(run, place, clocks, by_file) for place, run in enumerate(numbered)]
+    related: dict[int | str | None, list[Placed]] = defaultdict(list)
+    for one in placed:
+        related[_whose(one.run)].append(one)
+    courses = {whose: Course(own) for whose, own in related.items()}
+    for one in placed:
+        resumed = _resumed(one, courses[_whose(one.run)], series)
+        if resumed.earlier:
+            yield resumed
 
 
 def _whose(run: Run) -> int | str | None:
     return run.points.host if run.points.rank is None else run.points.rank
 
 
-def _precedes(one: Run, run: Run, clocks: Clocks, by_file: dict[str, Clock]) -> bool:
-    """Return whether a run is one that another was resumed from."""
-    here, there = run.points, one.points
-    if one is run:
-        return False
-    if run.load is None and one.first >= run.first:
-        return False  # a start from scratch
-    if here.file == there.file:
-        return one.end <= run.begin
-    begin, end = (
-        _moment(each, at, clocks, by_file) for each, at in ((run, run.begin), (one, one.end - 1))
-    )
-    if run.load is not None and (loaded := clocks.of(run.load)) is not None:
-        begin = loaded
-    if begin is not None and end is not None and begin.domain.family == end.domain.family:
-        # As printed: two runs that reach the same step look like two clocks of one moment.
-        return begin.seconds - end.seconds > RUNS_APART
-    if run.load is not None or run.attempt > one.attempt:
-        return one.attempt < run.attempt or one.first < run.first
-    return _overlaps_as_a_resume(one, run)
-
-
-def _overlaps_as_a_resume(one: Run, run: Run) -> bool:
-    """Return whether steps alone say that a run goes on where another had been.
-
-    A run is resumed from the last checkpoint, so it does few steps again and gets further.
-    """
-    again = one.last - run.first
-    follows = again >= -2 * max(one.interval, run.interval)
-    return follows and again <= AGAIN * (one.last - one.first) and run.last > one.last
-
-
-def _moment(run: Run, at: int, clocks: Clocks, by_file: dict[str, Clock]) -> Instant | None:
+def _placed(run: Run, place: int, clocks: Clocks, by_file: dict[str, Clock]) -> Placed:
     points = run.points
     clock = by_file.get(points.file, Clock.NONE)
-    return clocks.instant(points.times[at], clock, host=points.host, file=points.file)
+    begin, end = (
+        clocks.instant(points.times[at], clock, host=points.host, file=points.file)
+        for at in (run.begin, run.end - 1)
+    )
+    loaded = clocks.of(run.load) if run.load is not None else None
+    steps = [step for step in points.steps[run.begin : run.end] if math.isfinite(step)]
+    return Placed(run, loaded or begin, end, min(steps), max(steps), place)
 
 
-def _resumed(run: Run, earlier: list[Run], series: Series) -> Resumed:
+def _resumed(later: Placed, course: Course, series: Series) -> Resumed:
+    run = later.run
     after = series.beside(run, "loss", run.first, math.inf, -COMPARED)
     # Megatron prints 0 where all steps of a line were skipped.
     after = list({point.step: point for point in after if point.value}.values())
+    last = after[-1].step if after else run.first
+    again = _again(later, course, series, {point.step for point in after}, last)
+    shown = sorted([*again, *_below(later, course, series, last)], key=lambda one: one[0].place)
     latest: dict[float, tuple[Point, str]] = {}
-    for one in sorted(earlier, key=lambda each: (each.attempt, each.above)):
-        early = series.beside(one, "loss", -math.inf, run.first - 0.5, COMPARED)
-        repeated = series.beside(
-            one, "loss", run.first, after[-1].step if after else run.first, -COMPARED
-        )
-        latest |= {
-            point.step: (point, one.points.file) for point in (*early, *repeated) if point.value
-        }
-    before = [latest[step][0] for step in sorted(latest) if step < run.first][-COMPARED:]
-    again = {step: pair for step, pair in latest.items() if step >= run.first}
-    return Resumed(run, earlier, before, again, after)
+    for one, points in sorted(shown, key=lambda one: one[0].turn):
+        latest |= {point.step: (point, one.run.points.file) for point in points if point.value}
+    return Resumed(
+        run,
+        earlier=[one for one, _ in shown],
+        start=course.start(later) if shown else None,
+        before=[latest[step][0] for step in sorted(latest) if step < run.first][-COMPARED:],
+        again={step: pair for step, pair in latest.items() if step >= run.first},
+        after=after,
+    )
+
+
+def _again(
+    later: Placed, course: Course, series: Series, missing: set[float], last: float
+) -> Iterator[Shown]:
+    """Yield the runs that began within the steps of a run, until they show all of these."""
+    for count, one in enumerate(course.again(later, last)):
+        if count >= NEAREST and not missing:
+            return
+        points = series.beside(one.run, "loss", later.run.first, last, -COMPARED)
+        missing -= {point.step for point in points if point.value}
+        yield one, points
+
+
+def _below(later: Placed, course: Course, series: Series, last: float) -> Iterator[Shown]:
+    """Yield the runs that began below a run, until the others show no more of the steps before it.
+
+    They do not where none reaches these steps, or where many did the same ones.
+    """
+    first = later.run.first
+    floor, steps, alike = -math.inf, set[float](), 0
+    for count, (one, reach) in enumerate(course.below(later)):
+        if count >= NEAREST and (reach < floor or alike >= NEAREST):
+            return
+        if one.highest < floor:
+            if count < NEAREST:
+                yield one, []
+            continue
+        early = series.beside(one.run, "loss", -math.inf, first - 0.5, COMPARED)
+        again = series.beside(one.run, "loss", first, last, -COMPARED)
+        new = {point.step for point in early if point.value} - steps
+        if new:
+            steps |= new
+            floor = nlargest(COMPARED, steps)[-1] if len(steps) >= COMPARED else floor
+        elif floor > -math.inf and one.highest >= first - gap(one.run.interval, later.run.interval):
+            alike += 1
+        yield one, [*early, *again]

@@ -8,14 +8,14 @@
 """
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from diagnose.facts.losses.runs import Run
 from diagnose.facts.points import derived_event, point_at, whole
 from diagnose.facts.statistics import noise_of_steps
-from diagnose.model.event import Clock, Event, Value
+from diagnose.model.event import Clock, Event, Points, Value
 
 NAME = "train.climb_to_nan"
 
@@ -41,10 +41,15 @@ def climbs(
         if event.name == "train.nan_loss":
             ends.setdefault(event.file, []).append(event)
     for run in runs:
-        end = next((one for one in ends.get(run.points.file, ()) if _within(one, run)), None)
+        points = run.points
+        own = ends.get(points.file, [])
+        begin, behind = (
+            bisect_right(own, run.above, key=_line),
+            bisect_left(own, run.below, key=_line),
+        )
+        end = next((one for one in own[begin:behind] if _by(one, points)), None)
         if end is None:
             continue
-        points = run.points
         behind = bisect_left(points.lines, end.line, run.begin, run.end)
         places = [
             at for at in range(run.begin, behind)
@@ -62,9 +67,12 @@ def climbs(
         yield event
 
 
-def _within(event: Event, run: Run) -> bool:
-    same = event.rank is None or run.points.rank is None or event.rank == run.points.rank
-    return same and run.above < event.line < run.below
+def _line(event: Event) -> int:
+    return event.line
+
+
+def _by(event: Event, points: Points) -> bool:
+    return event.rank is None or points.rank is None or event.rank == points.rank
 
 
 def _climb(values: Sequence[float]) -> dict[str, Value] | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from diagnose.facts.clock import Clocks
-from diagnose.facts.losses.continuations import RUNS_APART
+from diagnose.facts.losses.courses import RUNS_APART
 from diagnose.facts.points import event_from
 from diagnose.model.event import Event, Value
 

@@ -22,8 +22,11 @@ All are None where the logs do not show them.
 
 import math
 from collections.abc import Iterable, Sequence
+from heapq import nlargest
 from statistics import median
 
+from diagnose.facts.losses.continuations import Resumed
+from diagnose.facts.losses.courses import Placed
 from diagnose.facts.losses.runs import Run, Series, writer
 from diagnose.facts.points import Point
 from diagnose.facts.settings import arguments
@@ -54,15 +57,12 @@ class State:
         size = next((one for one in sizes if isinstance(one, int) and one > 1), None)
         self.chance = math.log(size) if size else None
 
-    def across(self, run: Run, earlier: Sequence[Run]) -> dict[str, Value]:
-        """Return the fields of a resume.
-
-        Args:
-            run: The run that goes on.
-            earlier: Those before it, the latest last.
-        """
+    def across(self, resumed: Resumed) -> dict[str, Value]:
+        """Return the fields of a resume."""
+        run, earlier = resumed.run, resumed.earlier
         now = median(run.points.values[run.begin : min(run.end, run.begin + VERY_FIRST)])
-        start = _start(earlier)
+        first = resumed.start
+        start = None if first is None else first.points.values[first.begin]
         return {
             **self._norm(run, earlier),
             **self._rate(run, earlier),
@@ -83,23 +83,31 @@ class State:
         after = self._after("learning_rate", run)
         return (points, after[0]) if points is not None and after else None
 
-    def _before(self, metric: str, run: Run, earlier: Sequence[Run]) -> list[Point]:
+    def _before(self, metric: str, run: Run, earlier: Sequence[Placed]) -> list[Point]:
         """Return the last points of a metric before the first step of a run."""
-        latest: dict[float, Point] = {}
-        for one in earlier:
-            points = self._series.beside(one, metric, -math.inf, run.first - 0.5, NEAR)
-            latest |= {point.step: point for point in points}
+        shown: dict[int, list[Point]] = {}
+        floor, steps = -math.inf, set[float]()
+        below = (one for one in earlier if one.lowest < run.first)
+        for one in sorted(below, key=lambda one: one.highest, reverse=True):
+            if one.highest < floor:
+                break
+            points = self._series.beside(one.run, metric, -math.inf, run.first - 0.5, NEAR)
+            shown[one.place] = points
+            if new := {point.step for point in points} - steps:
+                steps |= new
+                floor = nlargest(NEAR, steps)[-1] if len(steps) >= NEAR else floor
+        latest = {point.step: point for place in sorted(shown) for point in shown[place]}
         return [latest[step] for step in sorted(latest)][-NEAR:]
 
-    def _again(self, metric: str, step: float, earlier: Sequence[Run]) -> Point | None:
+    def _again(self, metric: str, step: float, earlier: Sequence[Placed]) -> Point | None:
         """Return the point that the first run through a step had there."""
-        found = (self._series.beside(one, metric, step, step, 1) for one in reversed(earlier))
+        found = (self._series.beside(one.run, metric, step, step, 1) for one in reversed(earlier))
         return next((points[0] for points in found if points), None)
 
     def _after(self, metric: str, run: Run) -> list[Point]:
         return self._series.beside(run, metric, -math.inf, math.inf, -NEAR)
 
-    def _norm(self, run: Run, earlier: Sequence[Run]) -> dict[str, Value]:
+    def _norm(self, run: Run, earlier: Sequence[Placed]) -> dict[str, Value]:
         before = [point.value for point in self._before("grad_norm", run, earlier)]
         after = [point.value for point in self._after("grad_norm", run)][:FIRST]
         if len(before) < 3 or len(after) < 3 or not (level := median(before)):
@@ -107,7 +115,7 @@ class State:
         now = median(after)
         return {"norm_before": level, "norm_after": now, "norm_ratio": now / level}
 
-    def _rate(self, run: Run, earlier: Sequence[Run]) -> dict[str, Value]:
+    def _rate(self, run: Run, earlier: Sequence[Placed]) -> dict[str, Value]:
         before = self._before("learning_rate", run, earlier)
         after = self._after("learning_rate", run)
         fields: dict[str, Value] = {
@@ -130,7 +138,7 @@ class State:
             "rate_warms": rises and not rose,
         }
 
-    def _scale(self, run: Run, earlier: Sequence[Run]) -> dict[str, Value]:
+    def _scale(self, run: Run, earlier: Sequence[Placed]) -> dict[str, Value]:
         before = self._before("loss_scale", run, earlier)
         after = [one for one in self._after("loss_scale", run) if one.step <= run.first + NEAR]
         skipped = self._after("skipped_steps", run)
@@ -143,7 +151,7 @@ class State:
             "skips": int(skips) if skipped else None,
         }
 
-    def _batch(self, run: Run, earlier: Sequence[Run]) -> dict[str, Value]:
+    def _batch(self, run: Run, earlier: Sequence[Placed]) -> dict[str, Value]:
         before = self._before("global_batch", run, earlier)
         after = self._after("global_batch", run)
         known = bool(before and after and before[-1].value)
@@ -153,7 +161,7 @@ class State:
             "batch_ratio": after[0].value / before[-1].value if known else None,
         }
 
-    def _samples_behind(self, run: Run, earlier: Sequence[Run]) -> float | None:
+    def _samples_behind(self, run: Run, earlier: Sequence[Placed]) -> float | None:
         before = self._before("consumed_samples", run, earlier)
         after = self._after("consumed_samples", run)
         if len(before) < 2 or not after or before[-1].step <= before[0].step:
@@ -168,13 +176,6 @@ def _guess(loss: float) -> float | None:
     losses = (math.log(size) for size in COMMON_SIZES)
     nearest = min(losses, key=lambda one: abs(one - loss))
     return nearest if abs(loss / nearest - 1) <= LIKE_GUESSING else None
-
-
-def _start(earlier: Sequence[Run]) -> float | None:
-    """Return the loss of the first step of a job, None where the logs begin later."""
-    first = min(earlier, key=lambda one: one.first)
-    begins = first.first <= max(1.0, first.interval)
-    return first.points.values[first.begin] if begins else None
 
 
 def _due(before: Sequence[Point], step: float) -> tuple[float, float]:

@@ -36,7 +36,7 @@ from diagnose.facts.losses.continuations import COMPARED, Resumed, continuations
 from diagnose.facts.losses.discontinuities import Discontinuity, discontinuity
 from diagnose.facts.losses.resume_state import State
 from diagnose.facts.losses.runs import FEWEST, Run, Series
-from diagnose.facts.points import derived_event
+from diagnose.facts.points import derived_event, whole
 from diagnose.facts.statistics import SIGMA
 from diagnose.model.event import Clock, Event, Value
 
@@ -125,7 +125,7 @@ def _level(resumed: Resumed, state: State, by_file: dict[str, Clock]) -> Iterato
         "last": run.points.values[run.end - 1],
         "steps_after": int(run.last - run.first),
         **_course(run, found),
-        **state.across(resumed.run, resumed.earlier),
+        **state.across(resumed),
     }
     yield derived_event(run.points, resumed.after[0], "train.resume", fields, by_file)
     if (rate := state.rate_after(run)) is not None and fields["rate_change"] is not None:
@@ -154,7 +154,7 @@ def _course(run: Run, found: Discontinuity) -> dict[str, Value]:
     for place in range(0, len(values) - NEAR_LEVEL, NEAR_LEVEL):
         near = median(values[place : place + NEAR_LEVEL])
         if moved and (near - found.before) / moved < 0.1:
-            fields["back"] = int(steps[place] - steps[0])
+            fields["back"] = whole(steps[place] - steps[0])
             break
     if moved < 0:
         fields |= _step_up(values, steps, abs(found.before))
@@ -174,4 +174,4 @@ def _step_up(values: Sequence[float], steps: Sequence[float], level: float) -> d
     if not rises:
         return {}
     rise, place = max(rises)
-    return {"step_up": rise, "step_up_at": int(steps[place])}
+    return {"step_up": rise, "step_up_at": whole(steps[place])}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from diagnose.facts.attempts import Attempts
-from diagnose.facts.points import Point, point_at
+from diagnose.facts.points import Point
 from diagnose.model.event import Event, Points
 from diagnose.model.reading import Reading
 
@@ -105,11 +105,9 @@ class Series:
         begin = bisect_left(points.steps, low, begin, end)
         end = bisect_right(points.steps, high, begin, end)
         begin, end = (begin, min(end, begin - most)) if most < 0 else (max(begin, end - most), end)
-        return [
-            point_at(points, at)
-            for at in range(begin, end)
-            if math.isfinite(points.steps[at]) and math.isfinite(points.values[at])
-        ]
+        columns = points.steps, points.times, points.values, points.lines
+        rows = zip(*(column[begin:end] for column in columns), strict=True)
+        return [Point(*row) for row in rows if math.isfinite(row[0]) and math.isfinite(row[2])]
 
 
 def writer(points: Points) -> Writer:

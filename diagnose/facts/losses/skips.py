@@ -4,6 +4,7 @@ Counted are the column of skipped steps, a counter that adds them up, or single 
 a log holds, in this order.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ class Skips:
         attempt: Start of the job.
         origin: Step behind which the program started.
         first: First step that was logged.
-        last: Last step.
+        last: Last step that is known.
         interval: Steps that one record stands for.
         skips: In order.
         shown_by: What was counted.
@@ -94,8 +95,10 @@ def all_skips(
 
 
 def _skips(run: Run, skips: list[Skip], shown_by: str) -> Skips:
+    steps = reversed(run.points.steps[run.begin : run.end])
+    last = next(filter(math.isfinite, steps), math.nan)
     return Skips(
-        run.points, run.attempt, run.origin, run.first, run.last, run.interval, skips, shown_by
+        run.points, run.attempt, run.origin, run.first, last, run.interval, skips, shown_by
     )
 
 

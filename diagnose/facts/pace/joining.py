@@ -16,7 +16,7 @@ from statistics import median
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.pace.stamps import are_whole, gaps, is_steady, per_step
 from diagnose.facts.pace.steps import COLUMNS, Pace
-from diagnose.facts.pace.work import compare_by_work, work_of
+from diagnose.facts.pace.work import Beside, beside, compare_by_work, work_of
 from diagnose.facts.pace.writers import by_attempt, counted_on, forward, joined_values, thinned
 from diagnose.model.event import Points
 
@@ -47,13 +47,14 @@ def pace_of(
         attempts: Of the input.
         single: Files whose step times are those of the last step of a line alone.
     """
+    sizes = beside(series)
     for metric in METRICS:
         told = [points for points in series if points.metric == metric]
         if max((len(points.lines) for points in told), default=0) < FEWEST:
             continue
         whole: Pace | None = None
         for attempt, stretches in by_attempt(told, attempts).items():
-            part = _part(attempt, stretches, series)
+            part = _part(attempt, stretches, sizes)
             if whole is None:
                 whole = part
             elif part is not None and part.timed == whole.timed:
@@ -77,7 +78,7 @@ def _append(whole: Pace, part: Pace) -> None:
     whole.epochs += part.epochs
 
 
-def _part(attempt: int, stretches: Sequence[Points], series: Sequence[Points]) -> Pace | None:
+def _part(attempt: int, stretches: Sequence[Points], sizes: Beside) -> Pace | None:
     """Return the pace of one attempt."""
     spine, values = thinned(stretches[0]), joined_values(stretches)
     metric = "time" if spine.metric == "loss" else spine.metric
@@ -111,7 +112,7 @@ def _part(attempt: int, stretches: Sequence[Points], series: Sequence[Points]) -
         scale = 1.0 if taken is None else median(taken) * median(values[row] for row in rows)
         part.seconds = [scale / values[row] for row in rows]
     part.gaps = gaps(part.seconds, taken, part.spans, whole=are_whole(part.times))
-    part.work = work_of(part.lines, part.seconds, series, spine)
+    part.work = work_of(part.lines, part.seconds, sizes, spine)
     _join_whole_seconds(part)
     return _without_warm_up(part)
 

@@ -1,10 +1,18 @@
 """How much is done in a step: a larger batch or longer sequences are no slower job."""
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from diagnose.facts.pace.segments import block_medians
 from diagnose.facts.pace.steps import Pace
 from diagnose.model.event import Points
+
+SIZES = ("sequence_length", "global_batch")
+"""Metrics that state the work of a step."""
+
+RATES = ("tokens_per_s", "tokens_per_s_gpu")
+"""Metrics that tell it by the seconds that the step takes."""
 
 CHANGES = 0.05
 """Share by which the work of a step must change to matter."""
@@ -13,13 +21,26 @@ BLOCKS = 20
 """Stretches of a run in which its work is compared."""
 
 
+Beside = Mapping[tuple[str, str, int | None], Sequence[Points]]
+"""Series by metric, file and rank."""
+
+
+def beside(series: Iterable[Points]) -> Beside:
+    """Return the series that may tell the work of steps, by whose they are."""
+    found: dict[tuple[str, str, int | None], list[Points]] = defaultdict(list)
+    for points in series:
+        if points.metric in (*SIZES, *RATES):
+            found[points.metric, points.file, points.rank].append(points)
+    return found
+
+
 def work_of(
-    lines: Sequence[int], seconds: Sequence[float], series: Sequence[Points], writer: Points
+    lines: Sequence[int], seconds: Sequence[float], series: Beside, writer: Points
 ) -> list[float]:
     """Return the work of each step in samples or tokens, zeros where it is not known.
 
     Args:
-        lines: Of the steps.
+        lines: Of the steps, in order.
         seconds: That they take.
         series: Of the input.
         writer: Whose lines they are.
@@ -27,21 +48,18 @@ def work_of(
     wanted = set(lines)
 
     def logged(metric: str) -> list[float]:
-        by_line = {
-            line: value
-            for points in series
-            if points.metric == metric and (points.file, points.rank) == (writer.file, writer.rank)
-            for line, value in zip(points.lines, points.values, strict=True)
-            if line in wanted
-        }
+        by_line: dict[int, float] = {}
+        for points in series.get((metric, writer.file, writer.rank), ()):
+            begin, end = bisect_left(points.lines, lines[0]), bisect_right(points.lines, lines[-1])
+            rows = zip(points.lines[begin:end], points.values[begin:end], strict=True)
+            by_line |= {line: value for line, value in rows if line in wanted}
         return [by_line.get(line, 0.0) for line in lines]
 
-    lengths = logged("sequence_length")
-    batches = logged("global_batch")
+    lengths, batches = map(logged, SIZES)
     if min(batches) > 0:
         each = lengths if min(lengths) > 0 else [1.0] * len(lines)
         return [batch * length for batch, length in zip(batches, each, strict=True)]
-    for metric in ("tokens_per_s", "tokens_per_s_gpu"):
+    for metric in RATES:
         rates = logged(metric)
         if min(rates) > 0:
             return [rate * taken for rate, taken in zip(rates, seconds, strict=True)]
