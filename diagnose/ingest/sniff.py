@@ -88,7 +88,7 @@ def binary_reason(name: str, head: bytes) -> str | None:
     inner = sample.strip(b"\x00")
     if sample and not inner:
         return "NUL bytes only, as in a file that was never flushed"
-    if inner.count(0) > MAX_NULS * len(inner):
+    if 0 in inner and inner.count(0) > MAX_NULS * len(inner):
         return "binary (NUL bytes)"
     controls = len(inner.translate(None, PRINTABLE))
     if controls > MAX_CONTROLS * len(inner):

@@ -85,12 +85,13 @@ def rejoined(data: bytes) -> tuple[bytes, list[int]] | None:
         lines = [line.removesuffix("\r") for line in lines]
         if any("\r" in line for line in lines):
             return None
-    width = max(map(len, lines))
+    lengths = list(map(len, lines))
+    width = max(lengths)
     if not NARROWEST <= width <= WIDEST:
         return None
-    if _has_one_prefix(text, lines, width):
+    if _has_one_prefix(text, lines, lengths, width):
         return None
-    chains = list(_chains(lines, _broken(lines, width)))
+    chains = list(_chains(lines, _broken(lines, lengths, width)))
     if not chains or not _proven(chains, lines, width):
         return None
     raw = data.split(b"\n")
@@ -103,21 +104,19 @@ def rejoined(data: bytes) -> tuple[bytes, list[int]] | None:
     return b"\n".join(raw), list(range(len(raw) - (not raw[-1])))
 
 
-def _has_one_prefix(text: str, lines: list[str], width: int) -> bool:
+def _has_one_prefix(text: str, lines: list[str], lengths: list[int], width: int) -> bool:
     """Return whether the same stands before nearly all lines, as in a log of one process.
 
     What the others could prove is too little; see ``_broken``.
     """
-    lengths = list(map(len, lines))
     behind = lines[lengths.index(width) + 1 :][:1]
     common = behind[0][: _prefix(behind[0], "")] if behind else ""
     others = len(lines) - text.count(f"\n{common}") if common else len(lines)
     return 2 * others < lengths.count(width)
 
 
-def _broken(lines: list[str], width: int) -> list[int]:
+def _broken(lines: list[str], lengths: list[int], width: int) -> list[int]:
     """Return the full lines that go on in the next one; none where they are too few for proof."""
-    lengths = list(map(len, lines))
     full = [at for at, length in enumerate(lengths[:-1]) if length >= width - 1]
     first = lines[full[0] + 1] if full else ""
     if common := first[: _prefix(first, "")]:
