@@ -129,10 +129,11 @@ class FrameReader:
         return part
 
     def close(self) -> None:
-        """Close the compressed bytes."""
+        """Close the compressed bytes, and part from the decompressor, which holds megabytes."""
+        self._parts.close()
         self._raw.close()
 
-    def _unpack(self) -> Iterator[bytes]:
+    def _unpack(self) -> Generator[bytes, None, None]:
         packed = self._more()
         while packed:
             packed = yield from self._frame(packed)

@@ -278,7 +278,8 @@ def codec_of(head: bytes) -> Codec | None:
 def is_packed_tar(raw: BinaryIO, codec: Codec) -> bool:
     """Return whether compressed bytes hold a tar; the stream is used up."""
     try:
-        head, _ = peeked(unpacked(raw, codec, None))
+        with unpacked(raw, codec, None) as stream:
+            head, _ = peeked(stream)
     except Unreadable:
         return False
     return codec_of(head) is Codec.TAR

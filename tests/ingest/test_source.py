@@ -1,10 +1,12 @@
 import builtins
 import bz2
+import gc
 import gzip
 import io
 import lzma
 import pickle
 import random
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -225,3 +227,18 @@ def test_a_container_has_no_bytes_of_its_own() -> None:
 def test_can_be_sent_to_another_process() -> None:
     source = Source("a.log", "/x/a.log", 1, Codec.GZ)
     assert pickle.loads(pickle.dumps(source)) == source
+
+
+@pytest.mark.parametrize("codec", [Codec.GZ, Codec.ZST])
+def test_a_look_at_a_packed_file_is_let_go_of_without_a_search_for_cycles(codec: Codec) -> None:
+    packed = {Codec.GZ: gzip.compress, Codec.ZST: zstandard.compress}[codec](TEXT)
+    gc.collect()
+    gc.disable()
+    try:
+        raw = io.BytesIO(packed)
+        assert not stream_module.is_packed_tar(raw, codec)
+        known = weakref.ref(raw)
+        del raw
+        assert known() is None
+    finally:
+        gc.enable()
