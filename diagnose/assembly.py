@@ -14,6 +14,7 @@ from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.unknown import unknown_errors
 from diagnose.engine.verdict import Judged
 from diagnose.facts.case import Case
+from diagnose.filters import size
 from diagnose.model.comparison import BaselineTable
 from diagnose.model.event import Event
 from diagnose.model.reading import Extent, Reading
@@ -34,7 +35,6 @@ from diagnose.model.report import (
 )
 from diagnose.model.taxonomy import UNKNOWN_OWNER, Cause
 from diagnose.playbooks import Playbook, fill
-from diagnose.templates import size
 
 SCHEMA = "diagnose.report/1"
 

@@ -5,17 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import Environment
 
-from diagnose.templates import (
-    check,
-    check_expression,
-    duration,
-    evaluate,
-    hosts,
-    percent,
-    ranges,
-    render,
-    size,
-)
+from diagnose.filters import duration, hosts, percent, ranges, size
+from diagnose.templates import check, check_expression, evaluate, render
 
 
 @pytest.mark.parametrize(

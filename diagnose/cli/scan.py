@@ -29,7 +29,7 @@ def scan(
     of a job in one place, as it would judge the logs. A part of parts puts them together.
     """
     from diagnose import api
-    from diagnose.templates import size
+    from diagnose.filters import size
 
     with Bar(wanted=not quiet) as bar:
         saved = api.scan(paths, save=save, rules=rules, jobs=jobs, progress=bar)

@@ -21,7 +21,7 @@ from diagnose.engine.schema import (
     Where,
     Within,
 )
-from diagnose.templates import duration
+from diagnose.filters import duration
 
 _SIGNS = {"gte": ">=", "gt": ">", "lte": "<=", "lt": "<", "equals": "="}
 _WORDS = {

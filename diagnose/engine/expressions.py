@@ -10,6 +10,7 @@ from diagnose.engine.records import Member, Record, View
 from diagnose.engine.schema import CULPRITS, Rule, SeriesCondition, names
 from diagnose.engine.selection import Selection
 from diagnose.facts.case import Case
+from diagnose.filters import UNKNOWN
 from diagnose.model.event import Event, Fact
 from diagnose.model.report import Culprit
 
@@ -29,7 +30,7 @@ class Nothing:
         return iter(())
 
     def __str__(self) -> str:
-        return templates.UNKNOWN
+        return UNKNOWN
 
 
 NOTHING = Nothing()

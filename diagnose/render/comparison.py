@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from diagnose.filters import amount, percent
 from diagnose.model.comparison import BaselineRow
 from diagnose.model.report import ReportData
 from diagnose.render.blocks import Block, Heading, Item, Table
 from diagnose.render.sentences import translated
 from diagnose.render.words import Language, phrase
-from diagnose.templates import amount, percent
 
 TONES = {"ok": "good", "warning": "unsure", "failure": "bad"}
 

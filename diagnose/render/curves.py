@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from diagnose.filters import duration, percent, size
 from diagnose.model.report import Curve, Finding
 from diagnose.render.blocks import Block, Note, Sparkline
 from diagnose.render.words import Language, phrase
-from diagnose.templates import duration, percent, size
 
 CURVES = 3
 """Series of a finding that are shown unless all are asked for."""

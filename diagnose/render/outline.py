@@ -6,6 +6,7 @@ checked, what could not be checked, other things seen.
 
 from collections.abc import Iterator, Sequence
 
+from diagnose.filters import size
 from diagnose.model.report import Finding, ReportData
 from diagnose.model.taxonomy import UNKNOWN_OWNER
 from diagnose.render import surroundings
@@ -24,7 +25,6 @@ from diagnose.render.curves import curves
 from diagnose.render.sentences import translated
 from diagnose.render.who import culprits
 from diagnose.render.words import Language, owner, phrase
-from diagnose.templates import size
 
 PROOFS = 3
 """Places shown for one finding unless all are asked for."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from diagnose.filters import duration, percent, ranges, size
 from diagnose.model.report import Finding, ReportData
 from diagnose.render import comparison
 from diagnose.render.blocks import Block, Heading, Item, Note, Prose, StageRow
 from diagnose.render.sentences import translated
 from diagnose.render.who import first_names
 from diagnose.render.words import Language, phrase
-from diagnose.templates import duration, percent, ranges, size
 
 ENTRIES = 5
 """Entries of a list shown unless all are asked for."""

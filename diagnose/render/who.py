@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from diagnose.filters import ranges
 from diagnose.model.report import Culprit
 from diagnose.render.words import Language, phrase
-from diagnose.templates import ranges
 
 NAMES = 4
 """Names shown of one list before the rest is counted."""

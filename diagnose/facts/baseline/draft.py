@@ -8,9 +8,9 @@ from diagnose.facts.baseline.comparable import Shape, shape_of
 from diagnose.facts.baseline.known import BENCHES, table
 from diagnose.facts.baseline.measure import bandwidth, level
 from diagnose.facts.case import Case
+from diagnose.filters import size
 from diagnose.model.baseline import Baseline, Expectation
 from diagnose.model.event import Event
-from diagnose.templates import size
 
 SHOWN = {"bytes": "GiB", "share": "share"}
 """Units that a file states in place of the canonical ones."""

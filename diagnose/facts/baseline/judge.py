@@ -19,10 +19,10 @@ from diagnose.facts.baseline.measure import Measured, Unknown, measure
 from diagnose.facts.baseline.predict import covered, predict
 from diagnose.facts.baseline.question import question
 from diagnose.facts.case import Case
+from diagnose.filters import amount, size
 from diagnose.model.baseline import Baseline, Expectation
 from diagnose.model.comparison import BaselineRow, BaselineTable, Comparison
 from diagnose.model.event import Event, Nature, Value
-from diagnose.templates import amount, size
 
 LONGEST = 1e15
 """From here on numbers are shown with an exponent."""
