@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -238,6 +239,13 @@ def test_a_cluster_that_loses_all_workers_is_not_waited_for_in_vain(
     sources = sources_in(tmp_path, a="quiet\n" * 5000)
     with pytest.raises(ClusterError, match="has had no worker"):
         read(sources, Dask(passing.scheduler_address), progress=all_leave)
+
+
+def test_a_result_that_came_counts_though_its_worker_has_left():
+    done = worker.Done("node-07", [])
+    assert work.outcome(SimpleNamespace(status="lost"), done) is done
+    with pytest.raises(ClusterError, match="scheduler was lost"):
+        work.outcome(SimpleNamespace(status="lost"), None)
 
 
 def test_workers_that_do_not_start_are_no_traceback(monkeypatch):

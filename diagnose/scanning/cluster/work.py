@@ -91,7 +91,7 @@ class Work:
                 _, batch = self._pending.pop(news[0].key)
                 for following in islice(work, 1):
                     completed.add(self._submit(following))
-                yield batch, _done_or_lost(*news)
+                yield batch, outcome(*news)
             completed.clear()
 
     def _submit(self, batch: list[int]) -> Future:
@@ -141,10 +141,19 @@ def _next(completed: as_completed) -> tuple[Future, Any] | None:
     return news
 
 
-def _done_or_lost(future: Future, result: Any) -> Done | None:
-    if future.status == "finished":
-        done: Done = result
-        return done
+def outcome(future: Future, result: Any) -> Done | None:
+    """Return what a batch gave, None where worker after worker was lost with it.
+
+    Args:
+        future: Of the batch, over.
+        result: What came with it.
+
+    Raises:
+        ClusterError: The scheduler is gone, or a worker cannot run this program.
+    """
+    # A result that is here stays good when the worker that had it leaves, which makes it "lost".
+    if isinstance(result, Done):
+        return result
     if future.status != "error":
         raise ClusterError("the connection to the Dask scheduler was lost")
     error = result[1]
