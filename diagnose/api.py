@@ -20,9 +20,9 @@ from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, RuleErrors, UsageError
 from diagnose.facts.case import Case, build
 from diagnose.facts.limits import NO_LIMITS, Limits
+from diagnose.ingest.address import shown
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
-from diagnose.ingest.storage import shown
 from diagnose.model.comparison import BaselineTable
 from diagnose.model.reading import Reading
 from diagnose.model.report import ReportData

@@ -81,6 +81,18 @@ class Problem:
         return f"{where}: {'' if self.fatal else 'warning: '}{self.message}"
 
 
+class MistakeFound(Exception):
+    """A file cannot be read at all.
+
+    Args:
+        problem: Why, and where.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
 class RuleErrors(DiagnoseError):
     """Mistakes in rule, overlay, playbook, baseline or topology files, all of them at once.
 

@@ -12,10 +12,10 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from diagnose import shipped, templates
-from diagnose.engine.positions import MistakeFound, YamlText, read_text
+from diagnose.engine.positions import YamlText, read_text
 from diagnose.engine.reader import Path, Reader
 from diagnose.engine.schema import Key
-from diagnose.errors import Problem, RuleErrors
+from diagnose.errors import MistakeFound, Problem, RuleErrors
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.report import Culprit, FilledPlaybook, Step
 

@@ -7,11 +7,11 @@ from importlib.resources.abc import Traversable
 from itertools import chain
 from typing import Any
 
-from diagnose.engine.positions import MistakeFound, YamlText, read_text
+from diagnose.engine.positions import YamlText, read_text
 from diagnose.engine.premise import Premise, known_premise
 from diagnose.engine.read_rule import read_rule
 from diagnose.engine.schema import Rule
-from diagnose.errors import RuleErrors
+from diagnose.errors import MistakeFound, RuleErrors
 from diagnose.kept import Kept, exact
 from diagnose.model.taxonomy import Cause
 

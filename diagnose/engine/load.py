@@ -11,13 +11,13 @@ from diagnose import shipped
 from diagnose.engine.kept_rules import KeptRules, find_rules, keep_rules
 from diagnose.engine.overlay import Overlay, merge, read_overlay
 from diagnose.engine.patterns import rule_patterns, text_digests, weak_texts
-from diagnose.engine.positions import MistakeFound, YamlText, read_text
+from diagnose.engine.positions import YamlText, read_text
 from diagnose.engine.read_cause import read_cause
 from diagnose.engine.read_rule import read_rule
 from diagnose.engine.reader import Mistake, Reader, suggestion
 from diagnose.engine.rule_set import RuleSet
 from diagnose.engine.schema import Rule, rule_names
-from diagnose.errors import Problem, RuleErrors
+from diagnose.errors import MistakeFound, Problem, RuleErrors
 from diagnose.kept import Kept
 from diagnose.model.report import STAGES
 from diagnose.model.taxonomy import Cause

@@ -11,7 +11,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from diagnose.engine.reader import Mistake, Path
-from diagnose.errors import Problem, RuleErrors
+from diagnose.errors import MistakeFound, Problem, RuleErrors
 from diagnose.ingest.lazy import LazyPattern
 
 SIZE_LIMIT = 1 << 20
@@ -118,18 +118,6 @@ class YamlText:
             return 0
         found = self.text.find("\ntests:")
         return found + 1 if found >= 0 else None
-
-
-class MistakeFound(Exception):
-    """A file cannot be read at all.
-
-    Args:
-        problem: Why, and where.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
 
 
 def read_text(path: Traversable, name: str, limit: int = SIZE_LIMIT) -> YamlText:

@@ -5,8 +5,7 @@ from typing import Any
 
 import yaml
 
-from diagnose.engine.positions import MistakeFound
-from diagnose.errors import Problem
+from diagnose.errors import MistakeFound, Problem
 from diagnose.plain_yaml import Loader
 from diagnose.plain_yaml import load as load_plain
 

@@ -5,12 +5,14 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 
 from diagnose.errors import Unreadable
+from diagnose.ingest.address import shown
+from diagnose.ingest.found import Found, Seen
 from diagnose.ingest.holes import FEWEST, leading_nulls
 from diagnose.ingest.paste import split, unique
 from diagnose.ingest.pipe import MAX_BYTES
 from diagnose.ingest.sniff import binary_reason, zip_kind
 from diagnose.ingest.source import Entry, Source
-from diagnose.ingest.storage import Found, Seen, look, shown, storage_of
+from diagnose.ingest.storage import look, storage_of
 from diagnose.ingest.stream import CONTAINERS, MISSING, Codec, codec_of, is_packed_tar
 
 MAX_FILES = 200_000

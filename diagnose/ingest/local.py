@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from diagnose.errors import Unreadable
 from diagnose.ingest import pipe
-from diagnose.ingest.storage import Found, Range, Seen
+from diagnose.ingest.found import Found, Range, Seen
 from diagnose.ingest.stream import HEAD, reason_of
 
 ELSEWHERE = "a link to a folder elsewhere; name it as a path of its own to have it read"

@@ -6,9 +6,9 @@ from itertools import groupby, islice
 from typing import Any, BinaryIO, cast
 
 from diagnose.errors import Unreadable
+from diagnose.ingest.found import Range
 from diagnose.ingest.refusal import refusal
 from diagnose.ingest.server import ask, scheme_of, server_of
-from diagnose.ingest.storage import Range
 
 BLOCK = 4 << 20
 """Bytes of one request: few requests for a large object, and in time over a slow line."""

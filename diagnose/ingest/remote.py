@@ -13,11 +13,12 @@ from typing import Any
 
 from diagnose.errors import Unreadable
 from diagnose.ingest import ranges
+from diagnose.ingest.address import WEB, shown
+from diagnose.ingest.found import Found, Range, Seen
 from diagnose.ingest.pipe import MAX_BYTES
 from diagnose.ingest.refusal import Missing
 from diagnose.ingest.server import ask, begin, end, forget
 from diagnose.ingest.sniff import is_text
-from diagnose.ingest.storage import WEB, Found, Range, Seen, shown
 from diagnose.ingest.stream import CHUNK, HEAD
 
 LINK = "a link; name it as a path of its own to have it read"

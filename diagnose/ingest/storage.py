@@ -3,65 +3,12 @@
 Discovery and sources ask the same few things of both; ``local`` and ``remote`` answer them.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import BinaryIO, Protocol
 
-from diagnose.ingest.lazy import LazyPattern
-
-ADDRESS = LazyPattern(r"[A-Za-z][A-Za-z0-9+.-]*://")
-
-WEB = LazyPattern(r"https?://", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A file or folder before it is looked at.
-
-    Args:
-        path: To open it by.
-        name: Relative to the folder it was found in.
-        folder: Whether it is one.
-        reason: Why it is not read, None where it may be.
-        size: Bytes, where the listing tells.
-        modified: When it was last written, seconds since 1970, where the listing tells.
-        identity: The same for two ways to one file, where the listing tells.
-    """
-
-    path: str
-    name: str
-    folder: bool = False
-    reason: str | None = None
-    size: int | None = None
-    modified: float | None = None
-    identity: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What a look at a file shows.
-
-    Args:
-        identity: The same for two ways to one file.
-        size: Bytes.
-        head: The first of them, ``stream.HEAD`` or all.
-        modified: When it was last written, seconds since 1970; None if unknown.
-        stored: Bytes it occupies; None if unknown.
-        tail: The last of them, where getting them later would cost a request of its own.
-    """
-
-    identity: str
-    size: int
-    head: bytes
-    modified: float | None = None
-    stored: int | None = None
-    tail: bytes = b""
-
-
-Range = tuple[str, int, int]
-"""Path, first byte, byte behind the last one, which is no further than the end of the file."""
+from diagnose.ingest.address import ADDRESS
+from diagnose.ingest.found import Found, Range, Seen
 
 
 class Storage(Protocol):
@@ -117,16 +64,3 @@ def fetch_ahead(files: Iterable[tuple[str, int]]) -> None:
         from diagnose.ingest import ranges
 
         ranges.fetch_ahead(addresses)
-
-
-def shown(path: str) -> str:
-    """Return a path as it may be printed: an address without what gives access to it.
-
-    That is a user with a password before the host, and in the web what is asked behind the path,
-    since it may be a signature.
-    """
-    if not ADDRESS.match(path):
-        return path
-    if WEB.match(path):
-        path = re.split("[?#]", path, maxsplit=1)[0]
-    return re.sub("(?<=://)[^/]*@", "", path)

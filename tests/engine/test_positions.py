@@ -1,7 +1,8 @@
 import pytest
 
-from diagnose.engine.positions import MistakeFound, YamlText, read_text
+from diagnose.engine.positions import YamlText, read_text
 from diagnose.engine.reader import Mistake
+from diagnose.errors import MistakeFound
 
 TEXT = """\
 id: some-rule

@@ -17,11 +17,11 @@ from fsspec.registry import _registry
 
 from diagnose.ingest import contact, ranges, server
 from diagnose.ingest import discover as discover_module
+from diagnose.ingest.address import shown
 from diagnose.ingest.discover import Discovery, discover
 from diagnose.ingest.ranges import as_file
 from diagnose.ingest.refusal import UNREACHABLE, Missing, refusal
 from diagnose.ingest.source import Entry, Source, read_pieces
-from diagnose.ingest.storage import shown
 from diagnose.ingest.stream import Codec
 from tests.ingest.test_archive import tar
 

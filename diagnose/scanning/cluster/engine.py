@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from diagnose.ingest.storage import ADDRESS
+from diagnose.ingest.address import ADDRESS
 from diagnose.parsers.reader import Reader
 from diagnose.scanning.cluster.connect import connected
 from diagnose.scanning.cluster.meet import meet

@@ -7,7 +7,7 @@ from pathlib import Path
 from distributed import Client
 
 from diagnose.errors import ClusterError
-from diagnose.ingest.storage import ADDRESS
+from diagnose.ingest.address import ADDRESS
 from diagnose.scanning.cluster.release import Release, release
 from diagnose.scanning.cluster.worker import Greeting, greet
 from diagnose.scanning.units import Unit
