@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 from diagnose.facts.analyses import AFTER_PROGRESS, COMPLETING, OF_RECORDS, OF_THE_JOB
 from diagnose.facts.attempts import Attempts, find_attempts
 from diagnose.facts.clock import Clocks
-from diagnose.facts.communicators import name_communicators
+from diagnose.facts.communicators import JOINED, name_communicators
 from diagnose.facts.consecutive import name_writers
 from diagnose.facts.derivations import Given, at_once, in_turn
-from diagnose.facts.gpus import place_errors
+from diagnose.facts.gpus import OF_A_PROCESS, place_errors
 from diagnose.facts.identity import use_host_names
 from diagnose.facts.job import JobModel, build_job
 from diagnose.facts.moments import align_attempts, barriers, file_clocks, log_ends
@@ -211,18 +211,18 @@ def build(reading: Reading, topology: "Topology | None" = None) -> Case:
         reading.topology = topology
         use_host_names(reading, topology.names)
     runs = set_apart(reading)
-    attempts = find_attempts(reading)
+    records = Records(reading)
+    attempts = find_attempts(records)
     attempts.placed(reading.events)
-    name_communicators(reading.events)
+    name_communicators(records.among(JOINED))
     name_nodes(reading)
-    job = build_job(reading, attempts)
+    job = build_job(records, attempts)
     name_writers(reading, job)
-    place_errors(reading.events, job.placements)
+    place_errors(records.among(OF_A_PROCESS), job.placements)
     clocks = Clocks(reading)
     by_file = file_clocks(reading)
     clocks.repair(barriers(reading, attempts, clocks, by_file))
     align_attempts(reading, attempts, clocks, by_file)
-    records = Records(reading)
     given = Given(
         records=records, attempts=attempts, job=job, clocks=clocks, by_file=by_file, runs=runs
     )
