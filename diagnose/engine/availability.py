@@ -24,7 +24,7 @@ def possible(inputs: Inputs, case: Case) -> bool:
     if inputs.kind in ("event", "text"):
         return bool(case.named(inputs.name))
     if inputs.kind == "fact":
-        return bool(case.facts_named(inputs.name))
+        return case.states(inputs.name)
     return inputs.kind == "rule" or bool(case.series(inputs.name))
 
 
@@ -54,7 +54,7 @@ def lacking(
     if inputs.kind == "text":
         return () if case.named(name) else (MATCHING_TEXT,)
     if inputs.kind == "fact":
-        return () if case.facts_named(name) else ("printed settings",)
+        return () if case.states(name) else ("printed settings",)
     if inputs.kind == "rule":
         return of_rule(name)
     return () if case.series(name) else (f"{name} of steps",)

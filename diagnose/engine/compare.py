@@ -78,6 +78,14 @@ class Comparison(NamedTuple):
         return any(test.operator == "same_as" and "." in test.operand for test in self.tests)
 
     @property
+    def lists_values(self) -> bool:
+        """Whether it lists all values that satisfy it."""
+        return all(
+            test.operator in ("equals", "in") and not isinstance(test.operand, FieldRef)
+            for test in self.tests
+        )
+
+    @property
     def only_lower_bounds(self) -> bool:
         """Whether a larger number can never spoil it."""
         return all(test.operator in ("gte", "gt") for test in self.tests)

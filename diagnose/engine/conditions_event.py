@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from diagnose.engine.by_value import candidates
 from diagnose.engine.records import Record, count_of, field_of, witness
 from diagnose.engine.schema import EventCondition, FactCondition, Quantity, Rate, Where
 from diagnose.engine.windows import timeline
@@ -23,30 +24,33 @@ def select_events(condition: EventCondition, case: Case) -> list[Record]:
     Advice and what is unrelated are never evidence unless the condition names that nature.
     """
     natures = condition.nature
+    where = alone(condition.where)
     return [
         event
-        for event in case.named(condition.event)
+        for event in candidates(condition, case)
         if (event.nature in natures if natures else event.nature not in NO_EVIDENCE)
-        and satisfies(event, condition.where, case)
+        and satisfies(event, where, case)
     ]
 
 
 def select_facts(condition: FactCondition, case: Case) -> list[Record]:
     """Return the facts that a condition selects, in the order of the sources."""
-    return [
-        fact for fact in case.facts_named(condition.fact) if satisfies(fact, condition.where, case)
-    ]
+    where = alone(condition.where)
+    return [fact for fact in case.facts_named(condition.fact) if satisfies(fact, where, case)]
+
+
+def alone(where: Where) -> Where:
+    """Return the comparisons that look at one record alone."""
+    return tuple((name, test) for name, test in where if not test.relates)
 
 
 def satisfies(record: Record, where: Where, case: Case) -> bool:
-    """Return whether a record satisfies all comparisons that look at it alone."""
+    """Return whether a record satisfies all of some comparisons that look at it alone."""
 
     def lookup(name: str) -> Sequence[Any]:
         return (field_of(record, name, case),)
 
-    return all(
-        test.relates or test.holds(field_of(record, name, case), lookup) for name, test in where
-    )
+    return all(test.holds(field_of(record, name, case), lookup) for name, test in where)
 
 
 def related(record: Record, where: Where, case: Case, named: Named) -> bool:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from diagnose.engine.conditions_event import satisfies, select_events, select_facts
+from diagnose.engine.conditions_event import alone, satisfies, select_events, select_facts
 from diagnose.engine.records import Member, Record, identities, witness
 from diagnose.engine.schema import AcrossCondition, EventCondition, FactCondition
 from diagnose.facts.case import Case
@@ -80,7 +80,7 @@ def _odd(of: EventCondition | FactCondition, kind: str, case: Case) -> list[Memb
     odd: list[Member] = []
     for who in sorted(stated):
         for text, fact in stated[who].items():
-            if text not in usual and satisfies(fact, of.where, case):
+            if text not in usual and satisfies(fact, alone(of.where), case):
                 rank = who if kind == "rank" else None
                 host = who if kind == "host" else case.job.host_of(rank) or fact.host
                 odd.append(Member(rank, host, fact.value, fact.event))

@@ -6,14 +6,15 @@ group is the first one, else what a prefix or a table says.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from diagnose.facts.records import Records
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Value
-from diagnose.model.reading import Reading
 from diagnose.parsers.convert import short_host
 
+AGENTS = "torchrun."
 PLACEMENT = "torchrun.placement"
 TABLE = "torchrun.child_failed"
 WORKER_LINES = frozenset({"torchrun.process_failed", "torchrun.sigterm", "torchrun.unkillable"})
@@ -58,16 +59,19 @@ def worker_ranks(event: Event) -> dict[int, int]:
     }
 
 
-def drop_node_ranks(reading: Reading) -> None:
+def drop_node_ranks(records: Records) -> None:
     """Take back ranks that are only numbers of srun's tasks, in place, where each task is an agent.
 
     An agent's own lines show it, where ``srun -l`` numbers them. Whatever else has such a number
     and no rank of its own was written by somebody on that node.
     """
     tasks: dict[str, set[int]] = {}
-    for event in reading.events:
-        if event.name.startswith("torchrun.") and (found := TASK.match(event.text)):
+    for event in records.beginning(AGENTS):
+        if found := TASK.match(event.text):
             tasks.setdefault(event.file, set()).add(int(found[1]))
+    if not tasks:
+        return
+    reading = records.reading
     stated = {event.file for event in reading.events if RANK_PREFIX in event.text}
     for event in reading.events:
         found = TASK.match(event.text) if event.file in tasks else None
@@ -82,37 +86,38 @@ def drop_node_ranks(reading: Reading) -> None:
             source.speakers.pop(task, None)
 
 
-def name_workers(events: Sequence[Event]) -> None:
+def name_workers(records: Records) -> None:
     """Give lines and tables of agents the rank and host of the worker they name, in place."""
     nodes: list[Node] = []
-    for event in events:
-        if event.name == PLACEMENT:
-            event.host = event.host or _master(event)
-            agent = event.fields.get("agent")
-            nodes.append(Node(event.file, event.line, agent, event.host, worker_ranks(event)))
-    for event in events:
-        if event.name.startswith("torchrun.") and event.name != PLACEMENT:
-            node = _node_of(event, nodes)
-            if node is None:
-                continue
-            event.host = event.host or node.host
-            if event.rank is None and event.local_rank is not None:
-                event.rank = node.ranks.get(event.local_rank)
-    _name_table_lines(events)
-    _name_pids(events)
+    for event in records.named.get(PLACEMENT, ()):
+        event.host = event.host or _master(event)
+        agent = event.fields.get("agent")
+        nodes.append(Node(event.file, event.line, agent, event.host, worker_ranks(event)))
+    for event in records.beginning(AGENTS):
+        node = _node_of(event, nodes) if event.name != PLACEMENT else None
+        if node is None:
+            continue
+        event.host = event.host or node.host
+        if event.rank is None and event.local_rank is not None:
+            event.rank = node.ranks.get(event.local_rank)
+    tables = [event for event in records.named.get(TABLE, ()) if event.rank is not None]
+    _name_table_lines(tables, records.reading.events)
+    _name_pids(tables, records.among({KILLED, *WORKER_LINES}))
 
 
-def name_tasks(events: Sequence[Event], world_size: int | None) -> None:
+def name_tasks(records: Records, world_size: int | None) -> None:
     """Take the tasks that srun saw end for ranks, in place, where each task is one rank.
 
     Under torchrun a task is a node; so one of the numbers must be beyond the count of nodes.
     """
-    if world_size is None or any(event.name.startswith("torchrun.") for event in events):
+    if world_size is None or records.beginning(AGENTS):
         return
-    ends = [event for event in events if event.name == "launcher.exit"]
+    ends = records.named.get("launcher.exit", [])
     tasks = {id(event): listed for event in ends if (listed := _tasks(event))}
-    nodes = {event.host for event in events} - {None}
-    if max((max(listed) for listed in tasks.values()), default=0) < max(1, len(nodes)):
+    if not tasks:
+        return
+    nodes = {event.host for event in records.reading.events} - {None}
+    if max(map(max, tasks.values())) < max(1, len(nodes)):
         return
     for event in ends:
         only = tasks.get(id(event), [])
@@ -147,14 +152,10 @@ def _node_of(event: Event, nodes: Iterable[Node]) -> Node | None:
     return None
 
 
-def _name_table_lines(events: Iterable[Event]) -> None:
+def _name_table_lines(tables: Iterable[Event], events: Iterable[Event]) -> None:
     """Give what stands inside an entry of a table of failures to the worker of that entry."""
     entries: dict[str, list[Event]] = {}
-    events = list(events)
-    for event in sorted(
-        (one for one in events if one.name == TABLE and one.rank is not None),
-        key=lambda one: one.line,
-    ):
+    for event in sorted(tables, key=lambda one: one.line):
         entries.setdefault(event.file, []).append(event)
     files = {
         _tail(path): entry
@@ -176,28 +177,25 @@ def _name_table_lines(events: Iterable[Event]) -> None:
             event.host = event.host or owner.host
 
 
-def _name_pids(events: Iterable[Event]) -> None:
+def _name_pids(entries: Iterable[Event], events: Iterable[Event]) -> None:
     """Give what names a worker by its pid alone the worker of the table that has that pid.
 
     A kernel log without a host names a worker where one table alone says that this pid was killed.
     """
-    events = list(events)
     tables: dict[int, list[Event]] = {}
-    for event in events:
-        if event.name == TABLE and event.rank is not None and event.pid is not None:
+    for event in entries:
+        if event.pid is not None:
             tables.setdefault(event.pid, []).append(event)
     for event in events if tables else ():
-        entries = tables.get(event.pid, []) if event.pid is not None else []
+        known = tables.get(event.pid, []) if event.pid is not None else []
         if event.name == KILLED:
-            killed = [one for one in entries if one.fields.get("signal") == "SIGKILL"]
-            entries = killed if event.host is None else []
-        elif event.name in WORKER_LINES:
-            entries = [one for one in entries if one.file == event.file]
+            killed = [one for one in known if one.fields.get("signal") == "SIGKILL"]
+            known = killed if event.host is None else []
         else:
-            continue
-        if len({(one.rank, one.host) for one in entries}) == 1:
-            event.rank = entries[0].rank if event.rank is None else event.rank
-            event.host = event.host or entries[0].host
+            known = [one for one in known if one.file == event.file]
+        if len({(one.rank, one.host) for one in known}) == 1:
+            event.rank = known[0].rank if event.rank is None else event.rank
+            event.host = event.host or known[0].host
 
 
 def _tail(path: str) -> str:

@@ -91,7 +91,7 @@ OF_THE_JOB = (
              lambda of, given: of.hung_watchdogs(given.named("c10d.heartbeat_timeout"), given.job),
              events=("c10d.heartbeat_timeout",)),
     Analysis("waiting",
-             lambda of, given: of.silent_ranks(given.reading, given.job, given.clocks),
+             lambda of, given: of.silent_ranks(given.records, given.job, given.clocks),
              events=("c10d.watchdog_timeout", "c10d.dump_signal_sent"), whole=True),
     Analysis("collectives",
              lambda of, given: of.derive(given.events, given.job.report.world_size, given.clocks),

@@ -18,11 +18,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from diagnose.facts.records import Records
 from diagnose.model.event import Event, Points, Value, Writer
-from diagnose.model.reading import Reading
 
 LOADS = "ckpt.load"
 NCCL_INIT = "nccl.comm_init"
+MARKS = frozenset({NCCL_INIT, "slurm.cancelled", "torchrun.restart"})
 
 Slot = tuple[Value, ...]
 """Host, GPU, size of the communicator, and rank in it."""
@@ -97,18 +98,19 @@ class Attempts:
         return 1 + max(counts, default=0)
 
 
-def find_attempts(reading: Reading) -> Attempts:
+def find_attempts(records: Records) -> Attempts:
     """Return the attempts that the events and step counters of an input show."""
+    reading = records.reading
     attempts = Attempts(stated={source.name: source.attempt for source in reading.sources})
     for event in reading.events:
         attempts.stated.setdefault(event.file, event.attempt)
     marks: dict[str, list[Event]] = {}
-    loads: dict[str, list[int]] = {}
-    for event in reading.events:
-        if _is_restart(event) or event.name == NCCL_INIT:
+    for event in records.among(MARKS):
+        if event.name == NCCL_INIT or _is_restart(event):
             marks.setdefault(event.file, []).append(event)
-        elif event.name.startswith(LOADS):
-            loads.setdefault(event.file, []).append(event.line)
+    loads: dict[str, list[int]] = {}
+    for event in records.beginning(LOADS):
+        loads.setdefault(event.file, []).append(event.line)
     for file, events in marks.items():
         attempts.starts[file], rewinds = _starts(events)
         if rewinds:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 from diagnose.facts.analyses import AFTER_PROGRESS, COMPLETING, OF_RECORDS, OF_THE_JOB
 from diagnose.facts.attempts import Attempts, find_attempts
 from diagnose.facts.clock import Clocks
-from diagnose.facts.communicators import name_communicators
+from diagnose.facts.communicators import JOINED, name_communicators
 from diagnose.facts.consecutive import name_writers
 from diagnose.facts.derivations import Given, at_once, in_turn
-from diagnose.facts.gpus import place_errors
+from diagnose.facts.gpus import OF_A_PROCESS, place_errors
 from diagnose.facts.identity import use_host_names
 from diagnose.facts.job import JobModel, build_job
 from diagnose.facts.moments import align_attempts, barriers, file_clocks, log_ends
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 Order = Literal["before", "after", "concurrent", "unknown"]
 
+Holders = dict[tuple[type, str], tuple[Value, list[int]]]
+"""Each value of a field with the places, among the events of one name, of those that have it."""
+
 
 @dataclass
 class Case:
@@ -43,6 +46,7 @@ class Case:
         file_clocks: What the stamps of each file are measured against.
         progress: What shows that the job still worked.
         frames: Series as frames, by metric and kind of group, see ``frame.frame_of``.
+        holders: Events by what stands in a field, by name and field, see ``by_value.candidates``.
         baseline: What the run is held against, if it is.
     """
 
@@ -53,6 +57,7 @@ class Case:
     file_clocks: dict[str, Clock]
     progress: Progress
     frames: dict[tuple[str, str], "pl.DataFrame"] = field(default_factory=dict)
+    holders: dict[tuple[str, str], Holders] = field(default_factory=dict)
     baseline: "Baseline | None" = None
 
     @property
@@ -76,21 +81,20 @@ class Case:
     def add(self, events: list[Event]) -> None:
         """Add events that follow from the whole case; they come up in all later answers."""
         self.records.add(events)
-        for answer in ("facts", "_facts_by_name", "_writers"):
+        self.holders.clear()
+        for answer in ("_stating", "_writers"):
             self.__dict__.pop(answer, None)
 
-    @cached_property
-    def facts(self) -> list[Fact]:
-        """What processes, hosts or the job state of themselves."""
-        return [
-            Fact(_fact_name(event), event.fields["value"], event.host, event.rank, event)
-            for event in self.events
-            if event.fact is not None and "value" in event.fields
-        ]
+    def states(self, name: str) -> bool:
+        """Return whether any process, host or the job states a fact."""
+        return name in self._stating
 
     def facts_named(self, name: str) -> list[Fact]:
         """Return the facts of one name; an environment variable is ``env.NAME``."""
-        return self._facts_by_name.get(name, [])
+        return [
+            Fact(name, event.fields["value"], event.host, event.rank, event)
+            for event in self._stating.get(name, ())
+        ]
 
     def series(self, metric: str) -> list[Points]:
         """Return the series of one metric, empty where the logs have none."""
@@ -162,10 +166,12 @@ class Case:
         return self.clocks.iso(time, clock)
 
     @cached_property
-    def _facts_by_name(self) -> dict[str, list[Fact]]:
-        found: dict[str, list[Fact]] = {}
-        for fact in self.facts:
-            found.setdefault(fact.name, []).append(fact)
+    def _stating(self) -> dict[str, list[Event]]:
+        """By the name of a fact, the events that state it."""
+        found: dict[str, list[Event]] = {}
+        for event in self.events:
+            if event.fact is not None and "value" in event.fields:
+                found.setdefault(_fact_name(event), []).append(event)
         return found
 
     @cached_property
@@ -205,18 +211,18 @@ def build(reading: Reading, topology: "Topology | None" = None) -> Case:
         reading.topology = topology
         use_host_names(reading, topology.names)
     runs = set_apart(reading)
-    attempts = find_attempts(reading)
+    records = Records(reading)
+    attempts = find_attempts(records)
     attempts.placed(reading.events)
-    name_communicators(reading.events)
+    name_communicators(records.among(JOINED))
     name_nodes(reading)
-    job = build_job(reading, attempts)
+    job = build_job(records, attempts)
     name_writers(reading, job)
-    place_errors(reading.events, job.placements)
+    place_errors(records.among(OF_A_PROCESS), job.placements)
     clocks = Clocks(reading)
     by_file = file_clocks(reading)
     clocks.repair(barriers(reading, attempts, clocks, by_file))
     align_attempts(reading, attempts, clocks, by_file)
-    records = Records(reading)
     given = Given(
         records=records, attempts=attempts, job=job, clocks=clocks, by_file=by_file, runs=runs
     )

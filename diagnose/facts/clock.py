@@ -8,7 +8,7 @@ error of that estimate.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -96,10 +96,11 @@ class Clocks:
     """
 
     def __init__(self, reading: Reading) -> None:
-        self._year = _Years(reading)
+        stamps = _stamps(reading)
+        self._year = _Years(stamps, reading)
         self._offsets: dict[Domain, Offset] = {}
         self._domains: dict[tuple[str, str], Domain] = {}
-        self._one_zone = _one_zone(reading, self._year)
+        self._one_zone = _one_zone(stamps, self._year)
 
     def repair(self, barriers: Iterable[Barrier]) -> None:
         """Estimate the offsets between clocks.
@@ -266,37 +267,44 @@ def _within_half_a_day(seconds: float) -> float:
     return (seconds + DAY / 2) % DAY - DAY / 2
 
 
-def _stamps(reading: Reading) -> Iterable[tuple[float, Clock]]:
+def _stamps(reading: Reading) -> dict[Clock, list[float]]:
+    """Return all stamps of events and sources by what they are measured against."""
+    found: dict[Clock, list[float]] = {}
     for event in reading.events:
         if event.time is not None:
-            yield event.time, event.clock
+            found.setdefault(event.clock, []).append(event.time)
     for source in reading.sources:
         for time in (source.first_time, source.last_time):
             if time is not None:
-                yield time, clock_of(time, source.clock)
+                found.setdefault(clock_of(time, source.clock), []).append(time)
+    return found
 
 
-def _one_zone(reading: Reading, years: "_Years") -> bool:
+def _one_zone(stamps: Mapping[Clock, Sequence[float]], years: "_Years") -> bool:
     last: dict[str, float] = {}
-    for time, clock in _stamps(reading):
+    for clock, times in stamps.items():
+        latest = max(map(years.complete, times) if clock is Clock.YEARLESS else times)
         family = _family(clock)
-        seconds = years.complete(time) if clock is Clock.YEARLESS else time
-        last[family] = max(seconds, last.get(family, seconds))
+        last[family] = max(latest, last.get(family, latest))
     return "utc" in last and "local" in last and abs(last["utc"] - last["local"]) < SAME_END
 
 
 class _Years:
-    """Years for stamps that have none, from the stamps of the same input that have one."""
+    """Years for stamps that have none, from the stamps of the same input that have one.
 
-    def __init__(self, reading: Reading) -> None:
-        stamps = list(_stamps(reading))
-        dated = [time for time, clock in stamps if clock in (Clock.UTC, Clock.LOCAL)]
+    Args:
+        stamps: Of the input, by what they are measured against.
+        reading: Whose series have further stamps.
+    """
+
+    def __init__(self, stamps: Mapping[Clock, Sequence[float]], reading: Reading) -> None:
+        dated = [*stamps.get(Clock.UTC, ()), *stamps.get(Clock.LOCAL, ())]
         dated += [time for points in reading.points for time in points.times[:1]]
         dated = [time for time in dated if _YEARLESS[1] <= time < LATEST_STAMP]
         dated.sort()
         self._middle = dated[(len(dated) - 1) // 2] if dated else None
         self._shifts: dict[int, list[float]] = {}
-        self._new_year = _new_year(time for time, clock in stamps if clock is Clock.YEARLESS)
+        self._new_year = _new_year(stamps.get(Clock.YEARLESS, ()))
 
     @property
     def known(self) -> bool:

@@ -19,12 +19,12 @@ def name_communicators(events: Sequence[Event]) -> None:
     """Complete the communicator of NCCL's records, in place.
 
     Args:
-        events: In the order of sources and lines; a pointer that is used again is another
-            communicator from its next init line on.
+        events: Those that are ``JOINED``, in the order of sources and lines; a pointer that is used
+            again is another communicator from its next init line on.
     """
     names: dict[Pointer, str] = {}
     for event in events:
-        if event.name not in JOINED or "comm" not in event.fields:
+        if "comm" not in event.fields:
             continue
         own = _pointer(event, event.fields["comm"])
         if event.communicator is None:

@@ -8,7 +8,7 @@ name.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from diagnose.facts.identity import is_writer
@@ -61,19 +61,27 @@ def name_writers(reading: Reading, job: JobModel) -> None:
     reading.points[:] = points
 
 
-def _parts(events: Iterable[Event]) -> dict[str, list[Part]]:
+def _parts(events: Sequence[Event]) -> dict[str, list[Part]]:
     """Return the logs in each file that holds those of several ranks one behind the other."""
     found: dict[str, list[Part]] = {}
-    for event in sorted(events, key=lambda one: one.line):
-        if event.rank is None or not is_writer(event):
-            continue
+    for rank, event in sorted(_shared(events), key=lambda one: one[1].line):
         parts = found.setdefault(event.file, [])
-        if parts and parts[-1].rank == event.rank:
+        if parts and parts[-1].rank == rank:
             parts[-1].last = max(parts[-1].last, event.end_line)
         else:
-            parts.append(Part(event.rank, event.line, event.end_line))
+            parts.append(Part(rank, event.line, event.end_line))
         parts[-1].set_up |= event.name == NCCL_INIT
     return {file: parts for file, parts in found.items() if _behind_each_other(parts)}
+
+
+def _shared(events: Sequence[Event]) -> Iterator[tuple[int, Event]]:
+    """Yield what ranks wrote to files that speak of several, each with its rank."""
+    first: dict[str, int] = {}
+    named = ((event.file, event.rank) for event in events if event.rank is not None)
+    shared = {file for file, rank in named if first.setdefault(file, rank) != rank}
+    for event in events:
+        if event.file in shared and event.rank is not None and is_writer(event):
+            yield event.rank, event
 
 
 def _behind_each_other(parts: list[Part]) -> bool:

@@ -28,7 +28,6 @@ from diagnose.facts.stated import (
     Writer,
     collect,
     of_host,
-    of_writer,
     usual_of,
 )
 from diagnose.facts.variables import table
@@ -55,9 +54,13 @@ def derive(events: Iterable[Event]) -> Iterator[Event]:
         meaning = _meaning(name)
         if meaning == "normal":
             continue
-        for host, writers in one.hosts.items():
-            yield from _within(name, host, writers, meaning)
-        hosts = {host: of_host(found) for host, found in one.hosts.items() if host is not None}
+        members = one.members()
+        if name in table().variables:
+            for host, writers in members.items():
+                yield from _within(name, host, writers, meaning)
+        hosts = {
+            host: of_host(writers.values()) for host, writers in members.items() if host is not None
+        }
         yield from _compared(name, "host", hosts, meaning)
         if meaning in ("fatal", "slow") and name in table().variables:
             yield from _missing(name, hosts, spoke.get(attempt, {}), stated, attempt, meaning)
@@ -69,13 +72,11 @@ def _meaning(name: str) -> str:
 
 
 def _within(
-    name: str, host: str | None, writers: Mapping[Writer, Mapping[str, Event]], meaning: str
+    name: str, host: str | None, writers: Mapping[Writer, Member], meaning: str
 ) -> Iterator[Event]:
     """Yield the ranks that differ from the others of their host."""
-    ranks = {
-        writer[0]: of_writer(values) for writer, values in writers.items() if writer[0] is not None
-    }
-    if name in table().variables and len(ranks) > 1:
+    ranks = {rank: member for (rank, _, _), member in writers.items() if rank is not None}
+    if len(ranks) > 1:
         yield from _compared(name, "rank", ranks, meaning, host)
 
 
@@ -174,10 +175,10 @@ def _missing(
     if len({one.value for one in holders.values()}) > 1:
         return
     networks = {
-        host: of_host(writers)
+        host: of_host(writers.values())
         for (when, subject, _, _), one in stated.items()
         if when == attempt and subject == "nccl.net"
-        for host, writers in one.hosts.items()
+        for host, writers in one.members().items()
         if host is not None
     }
     chosen = usual_of(networks.values()) if networks else None

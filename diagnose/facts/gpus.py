@@ -13,11 +13,11 @@ OF_A_PROCESS = ("cuda.error", "nccl.cuda_failure")
 
 
 def gpu_indexes(events: Iterable[Event]) -> dict[str, dict[str, int]]:
-    """Return by host the index of each PCI address, from the tables of nvidia-smi."""
+    """Return by host the index of each PCI address, from the rows of nvidia-smi's tables."""
     found: dict[str, dict[str, int]] = {}
     for event in events:
         index = event.fields.get("index")
-        if event.name == "nvidia_smi.gpu" and event.host and event.gpu and isinstance(index, int):
+        if event.host and event.gpu and isinstance(index, int):
             found.setdefault(event.host, {})[event.gpu] = index
     return found
 
@@ -30,7 +30,7 @@ def address_gpus(
     """Give counted GPUs their address where it is known, so that one GPU has one name, in place.
 
     Args:
-        events: Those that only count are changed.
+        events: Those that only count, see ``COUNTING``.
         indexes: As of ``gpu_indexes``.
         processes: Those that state both are asked as well.
     """
@@ -43,7 +43,7 @@ def address_gpus(
         if process.host and process.gpu and process.nvml_dev is not None:
             addresses.setdefault((process.host, str(process.nvml_dev)), process.gpu)
     for event in events:
-        if event.name.startswith(COUNTING) and event.host and event.gpu:
+        if event.host and event.gpu:
             event.gpu = addresses.get((event.host, event.gpu), event.gpu)
 
 
@@ -51,11 +51,11 @@ def place_errors(events: Iterable[Event], placements: Mapping[int, Process]) -> 
     """Give errors of a rank the address of its GPU where it is known, in place.
 
     Args:
-        events: With ranks and attempts completed.
+        events: Those ``OF_A_PROCESS``, with ranks and attempts completed.
         placements: By global rank.
     """
     for event in events:
-        if event.name not in OF_A_PROCESS or event.rank is None:
+        if event.rank is None:
             continue
         own = placements.get(event.rank)
         if own is not None and own.gpu is not None and own.attempt == event.attempt:

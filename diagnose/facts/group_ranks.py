@@ -14,7 +14,8 @@ Lines of such a group that carry the number alone get the rank. Two kinds of eve
 
 from collections.abc import Iterable, Sequence
 
-from diagnose.facts.identity import DEFAULT_GROUPS, group_rank
+from diagnose.facts.identity import DEFAULT_GROUPS, Numbered, group_rank
+from diagnose.facts.records import Named
 from diagnose.facts.settings import whole
 from diagnose.model.event import Event
 
@@ -22,13 +23,12 @@ Numbers = dict[str, dict[int, int]]
 """Global rank by group and number in it."""
 
 
-def number_groups(events: Iterable[Event]) -> Numbers:
+def number_groups(numbered: Iterable[Numbered]) -> Numbers:
     """Return the global rank of each number of each group, as far as lines carry both."""
     found: Numbers = {}
     shared: set[str] = set()
-    for event in events:
-        number = group_rank(event)
-        if event.communicator is None or number is None or event.rank is None:
+    for event, number in numbered:
+        if event.communicator is None or event.rank is None:
             continue
         known = found.setdefault(event.communicator, {}).setdefault(number, event.rank)
         if known != event.rank:
@@ -36,30 +36,33 @@ def number_groups(events: Iterable[Event]) -> Numbers:
     return {group: numbers for group, numbers in found.items() if group not in shared}
 
 
-def name_ranks(events: Sequence[Event]) -> None:
-    """Complete the events that name a rank, their own or another, by its number in a group."""
-    groups = number_groups(events)
-    for event in events:
-        number = group_rank(event)
-        if event.rank is None and number is not None and event.communicator is not None:
+def name_ranks(numbered: Sequence[Numbered], named: Named) -> None:
+    """Complete the events that name a rank, their own or another, by its number in a group.
+
+    Args:
+        numbered: Those that number their own rank.
+        named: Those that name another are among them.
+    """
+    groups = number_groups(numbered)
+    for event, number in numbered:
+        if event.rank is None and event.communicator is not None:
             event.rank = groups.get(event.communicator, {}).get(number)
     waits = [
         event
-        for event in events
-        if event.name == "c10d.store_timeout" and whole(event.fields.get("target_rank")) is not None
+        for event in named.get("c10d.store_timeout", ())
+        if whole(event.fields.get("target_rank")) is not None
     ]
     waiting = {event.rank for event in waits} - {None}
     for event in waits:
-        pair, number = event.fields.get("pair"), whole(event.fields.get("target_rank"))
+        pair, target = event.fields.get("pair"), whole(event.fields.get("target_rank"))
         if isinstance(pair, list):
             others = [one for one in pair if one != group_rank(event)]
-            number = whole(others[0]) if len(others) == 1 else None
-        rank = _global(event, number, groups)
+            target = whole(others[0]) if len(others) == 1 else None
+        rank = _global(event, target, groups)
         event.fields["awaited"] = None if rank in waiting else rank
-    for event in events:
-        if event.name == "c10d.remote_error":
-            rank = _global(event, whole(event.fields.get("by_rank")), groups)
-            event.fields["first_rank"] = None if rank == event.rank else rank
+    for event in named.get("c10d.remote_error", ()):
+        rank = _global(event, whole(event.fields.get("by_rank")), groups)
+        event.fields["first_rank"] = None if rank == event.rank else rank
 
 
 def _global(event: Event, number: int | None, groups: Numbers) -> int | None:

@@ -5,9 +5,11 @@ the host that has it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from diagnose.facts.placement import Process, ProcessKey, process_key
+from diagnose.facts.records import Records
 from diagnose.facts.settings import whole
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Points
@@ -21,6 +23,9 @@ SUPERVISORS = (
     "torchrun.", "launcher.", "slurm.", "k8s.", "ray.", "kernel.", "host.", "fabric.", "fr.",
 )  # fmt: skip
 """Programs that write about ranks without being one."""
+
+BOOTSTRAP = "nccl.bootstrap_interface"
+"""States an address of the host that prints it."""
 
 PRINTS_HOST = "nccl."
 """Beginning of the names of records that state the host of their process."""
@@ -37,22 +42,24 @@ ABOUT_OTHERS = frozenset({"c10d.desync_rank"})
 DEFAULT_GROUPS = frozenset({"0", "default_pg"})
 """Names of the process group that spans the world, by id and by description."""
 
+Numbered = tuple[Event, int]
+"""An event and the number that it gives its rank within a process group."""
+
 
 def is_writer(event: Event) -> bool:
     """Whether the rank that an event names is the one that printed it."""
-    return not (event.name.startswith(SUPERVISORS) or event.name in ABOUT_OTHERS)
+    return _from_a_rank(event.name)
+
+
+@cache
+def _from_a_rank(name: str) -> bool:
+    return not (name.startswith(SUPERVISORS) or name in ABOUT_OTHERS)
 
 
 def drop_speakers(events: Iterable[Event]) -> None:
     """Take host, process and GPU of the speaker off records about another rank, in place."""
     for event in events:
-        if event.name in ABOUT_OTHERS:
-            event.host = event.gpu = event.pid = event.local_rank = None
-
-
-def is_print_out(event: Event) -> bool:
-    """Return whether an event stands in the print-out of a tool rather than in a rank's log."""
-    return event.name == "stack.dump" and event.fields["tool"] != "faulthandler"
+        event.host = event.gpu = event.pid = event.local_rank = None
 
 
 def host_addresses(events: Iterable[Event], topology: "Topology | None") -> dict[str, str]:
@@ -63,7 +70,7 @@ def host_addresses(events: Iterable[Event], topology: "Topology | None") -> dict
     owners: dict[str, set[str]] = {}
     for event in events:
         found = event.fields.get("address")
-        if event.name == "nccl.bootstrap_interface" and event.host and isinstance(found, str):
+        if event.name == BOOTSTRAP and event.host and isinstance(found, str):
             owners.setdefault(address(found), set()).add(event.host)
     logged = {ip: next(iter(hosts)) for ip, hosts in owners.items() if len(hosts) == 1}
     if topology is None:
@@ -72,27 +79,21 @@ def host_addresses(events: Iterable[Event], topology: "Topology | None") -> dict
     return {**topology.names, **listed, **logged}
 
 
-def host_aliases(reading: Reading) -> dict[str, str]:
+def host_aliases(records: Records) -> dict[str, str]:
     """Return the host behind each name of a pod or a file, where its program prints another.
 
     A collector names the pod and NCCL the machine; both on the lines of one writer are one machine.
     Names that a program prints itself, or that stand for several machines, are left as they are.
     """
+    reading = records.reading
     sources = {source.name: source.host for source in reading.sources}
     printed: set[str] = set()
     found: dict[str, set[str]] = {}
-    for event in reading.events:
-        if event.host is None or not event.name.startswith(PRINTS_HOST):
-            continue
-        match = POD.match(event.text)
-        pod = match[1] if match else None
-        # A line without the prefix of NCCL got the host of the collector: "NCCL version 2.21.5".
-        if event.host == pod and event.pid is None:
-            continue
-        printed.add(event.host)
-        for name in (pod, sources.get(event.file)):
+    for pod, file, host in _printed_hosts(records.beginning(PRINTS_HOST)):
+        printed.add(host)
+        for name in (pod, sources.get(file)):
             if name is not None:
-                found.setdefault(name, set()).add(event.host)
+                found.setdefault(name, set()).add(host)
     aliases = {
         name: next(iter(hosts))
         for name, hosts in found.items()
@@ -101,10 +102,24 @@ def host_aliases(reading: Reading) -> dict[str, str]:
     return {**_within_names(set(sources.values()) - printed, reading.events), **aliases}
 
 
+def _printed_hosts(events: Iterable[Event]) -> dict[tuple[str | None, str, str], None]:
+    """Return each host that programs print with the pod and the file of the line, in order."""
+    found: dict[tuple[str | None, str, str], None] = {}
+    for event in events:
+        if event.host is None:
+            continue
+        match = POD.match(event.text)
+        pod = match[1] if match else None
+        # A line without the prefix of NCCL got the host of the collector: "NCCL version 2.21.5".
+        if event.host != pod or event.pid is not None:
+            found[pod, event.file, event.host] = None
+    return found
+
+
 def _within_names(names: Iterable[str | None], events: Iterable[Event]) -> dict[str, str]:
     """Return the host within each name of a file that puts words around it: ``agent-node-07``."""
     stated = {name for name in names if name is not None}
-    hosts = {short_host(event.host) for event in events if event.host} - stated
+    hosts = set(map(short_host, {event.host for event in events if event.host})) - stated
     found: dict[str, str] = {}
     for name in stated:
         within = {host for host in hosts if f"-{host}-" in f"-{name}-"}
@@ -146,6 +161,7 @@ def complete_from_sources(reading: Reading) -> None:
 
 def complete(
     reading: Reading,
+    numbered: Sequence[Numbered],
     placements: Mapping[int, Process],
     processes: Mapping[ProcessKey, Process],
     world_size: int | None,
@@ -157,6 +173,7 @@ def complete(
 
     Args:
         reading: Whose events and series are completed.
+        numbered: Those of its events that number their rank within a group.
         placements: By global rank.
         processes: All that initialised NCCL.
         world_size: If known.
@@ -178,8 +195,8 @@ def complete(
             event.rank = local.get((event.host, event.local_rank))
         if event.rank is None and is_writer(event):
             event.rank = owners.get(event.file)
-    _fill_group_ranks(reading.events, world_size)
-    _share_lines(reading.events)
+    _fill_group_ranks(numbered, world_size)
+    _share_lines(reading.events, numbered)
     for points in reading.points:
         if points.rank is None:
             points.rank = owners.get(points.file)
@@ -190,12 +207,11 @@ def complete(
             holder.host = placements[holder.rank].host
 
 
-def _share_lines(events: Iterable[Event]) -> None:
+def _share_lines(events: Iterable[Event], numbered: Iterable[Numbered]) -> None:
     """Give what stands on one line of a process group to one rank: that which the line names."""
-    events = list(events)
     named: dict[tuple[str, int, str], set[int]] = {}
-    for event in events:
-        if event.rank is not None and group_rank(event) is not None and event.name in OWN_LINES:
+    for event, _ in numbered:
+        if event.rank is not None and event.name in OWN_LINES:
             named.setdefault((event.file, event.line, event.text), set()).add(event.rank)
     for event in events:
         if event.rank is None and is_writer(event):
@@ -246,21 +262,17 @@ def _file_hosts(events: Iterable[Event], processes: Iterable[Process]) -> dict[s
     return {file: next(iter(hosts)) for file, hosts in found.items() if len(hosts) == 1}
 
 
-def _fill_group_ranks(events: Iterable[Event], world_size: int | None) -> None:
+def _fill_group_ranks(events: Iterable[Numbered], world_size: int | None) -> None:
     """Take ``[Rank N]`` of a process group for the global rank where the group spans the world.
 
     It does by its name, by its numbers, or where no other group and no world size is known.
     """
-    numbered = [
-        (event, number)
-        for event in events
-        if (number := group_rank(event)) is not None and event.name not in ABOUT_OTHERS
-    ]
+    numbered = [one for one in events if one[0].name not in ABOUT_OTHERS]
     sizes: dict[str | None, int] = {}
     for event, number in numbered:
         group = event.communicator
         sizes[group] = max(sizes.get(group, 0), number + 1)
-    contradicted = _contradicted(event for event, _ in numbered)
+    contradicted = _contradicted(numbered)
     for event, number in numbered:
         group, size = event.communicator, sizes[event.communicator]
         if event.rank is not None or group in contradicted:
@@ -270,21 +282,22 @@ def _fill_group_ranks(events: Iterable[Event], world_size: int | None) -> None:
             event.rank = number
 
 
-def drop_group_ranks(events: Sequence[Event]) -> None:
+def drop_group_ranks(numbered: Sequence[Numbered]) -> None:
     """Take back ranks that are only numbers of a group that cannot span the world, in place.
 
     PyTorch before 2.2 prints a bare ``[Rank N]`` for every group; a prefix or a file name that
     states the rank is another matter.
     """
-    bare = [
-        event
-        for event in events
-        if event.communicator is None and event.rank is not None and not _states_rank(event)
-    ]
-    contradicted = _contradicted(event for event in events if group_rank(event) is not None)
-    for event in bare:
-        if None in contradicted and group_rank(event) == event.rank:
+    if None not in _contradicted(numbered):
+        return
+    for event, number in numbered:
+        if event.communicator is None and event.rank == number and not _states_rank(event):
             event.rank = None
+
+
+def numbers_in_groups(events: Iterable[Event]) -> list[Numbered]:
+    """Return the events that number their rank within a process group, each with the number."""
+    return [(event, number) for event in events if (number := group_rank(event)) is not None]
 
 
 def group_rank(event: Event) -> int | None:
@@ -296,17 +309,16 @@ def _states_rank(event: Event) -> bool:
     return event.text.lstrip().startswith(f"[rank{event.rank}]")
 
 
-def _contradicted(numbered: Iterable[Event]) -> set[str | None]:
+def _contradicted(numbered: Iterable[Numbered]) -> set[str | None]:
     """Return the groups whose numbers cannot be global ranks.
 
     Either a prefix or a file name states another rank, or one number stands on two hosts.
     """
-    hosts: dict[tuple[str | None, int, int | None], str] = {}
+    hosts: dict[tuple[str | None, int, int], str] = {}
     found: set[str | None] = set()
-    for event in numbered:
+    for event, number in numbered:
         if event.name in ABOUT_OTHERS:
             continue
-        number = group_rank(event)
         if event.rank not in (None, number):
             found.add(event.communicator)
         key = (event.communicator, event.attempt, number)

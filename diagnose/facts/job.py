@@ -3,7 +3,7 @@
 What no log states stays unknown. A highest rank seen is only a lower bound of the world size.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,9 +17,11 @@ from diagnose.facts.agents import (
 )
 from diagnose.facts.attempts import Attempts
 from diagnose.facts.clock import Instant
-from diagnose.facts.gpus import address_gpus, gpu_indexes
+from diagnose.facts.gpus import COUNTING, address_gpus, gpu_indexes
 from diagnose.facts.group_ranks import name_ranks
 from diagnose.facts.identity import (
+    ABOUT_OTHERS,
+    BOOTSTRAP,
     complete,
     complete_from_sources,
     drop_group_ranks,
@@ -27,12 +29,12 @@ from diagnose.facts.identity import (
     host_addresses,
     host_aliases,
     is_writer,
+    numbers_in_groups,
     use_host_names,
 )
 from diagnose.facts.killed_ranks import name_killed
 from diagnose.facts.placement import Numbering, Process, number_processes
-from diagnose.model.event import Event, Points
-from diagnose.model.reading import Reading
+from diagnose.facts.records import Records
 from diagnose.model.report import Job, Placement
 from diagnose.parsers.convert import pci
 
@@ -167,47 +169,51 @@ def _at_index(index: int, here: list[tuple[int, Process]], *, unmasked: bool) ->
     return [rank for rank, process in known if process.local_rank == index]
 
 
-def build_job(reading: Reading, attempts: Attempts) -> JobModel:
+def build_job(records: Records, attempts: Attempts) -> JobModel:
     """Return the job model, and complete rank and host of events and series in place."""
+    reading, named = records.reading, records.named
     events = reading.events
-    drop_speakers(events)
-    addresses = host_addresses(reading.events, reading.topology)
-    use_host_names(reading, {**host_aliases(reading), **addresses})
-    drop_node_ranks(reading)
-    drop_group_ranks(events)
+    numbered = numbers_in_groups(events)
+    stating = [event for event in events if event.fact is not None]
+    drop_speakers(records.among(ABOUT_OTHERS))
+    addresses = host_addresses(named.get(BOOTSTRAP, ()), reading.topology)
+    use_host_names(reading, {**host_aliases(records), **addresses})
+    drop_node_ranks(records)
+    drop_group_ranks(numbered)
     complete_from_sources(reading)
-    name_workers(events)
-    arguments = settings.arguments(events)
+    name_workers(records)
+    arguments = settings.arguments(stating)
     source_ranks = {source.rank for source in reading.sources if source.rank is not None}
-    named = {event.rank for event in events if event.rank is not None}
+    ranks = {event.rank for event in events if event.rank is not None}
     speaking = {rank for source in reading.sources for rank in source.speakers}
-    highest = max(source_ranks | named | speaking, default=-1)
+    highest = max(source_ranks | ranks | speaking, default=-1)
     stated = settings.stated_world_size(events, arguments)
-    numbering = number_processes(events, stated, highest)
+    numbering = number_processes(named, stated, highest)
     world = max(stated or 0, numbering.world_size or 0)
     world_size = world if world > max(highest, 0) else None
-    name_tasks(events, world_size)
-    placements = _placements(numbering, events, reading.points)
-    complete(reading, placements, numbering.processes, world_size)
-    indexes = gpu_indexes(events)
-    address_gpus(events, indexes, placements.values())
-    name_killed(events, placements)
-    name_ranks(events)
+    name_tasks(records, world_size)
+    placements = _placements(numbering, records)
+    complete(reading, numbered, placements, numbering.processes, world_size)
+    indexes = gpu_indexes(named.get("nvidia_smi.gpu", ()))
+    address_gpus(records.beginning(*COUNTING), indexes, placements.values())
+    name_killed(records, placements)
+    name_ranks(numbered, named)
 
-    written = {event.rank for event in events if event.rank is not None and is_writer(event)}
+    own = [event for event in events if is_writer(event)]
+    written = {event.rank for event in own if event.rank is not None}
     written |= {points.rank for points in reading.points if points.rank is not None}
     written |= source_ranks | speaking
-    hosts_with_logs = {event.host for event in events if is_writer(event)}
+    hosts_with_logs = {event.host for event in own}
     hosts_with_logs |= {source.host for source in reading.sources}
     hosts = hosts_with_logs | {event.host for event in events if event.name not in INVENTORIES}
     hosts |= {process.host for process in placements.values()}
     model = JobModel(
         placements=placements,
-        ranks=written | named | set(placements),
+        ranks=written | ranks | set(placements),
         ranks_with_logs=written,
         hosts=sorted(host for host in hosts if host is not None),
         hosts_with_logs={host for host in hosts_with_logs if host is not None},
-        engine=settings.stated(events, "job.engine"),
+        engine=settings.stated(stating, "job.engine"),
         addresses=addresses,
         groups=_groups(numbering),
         gpu_indexes=indexes,
@@ -217,19 +223,17 @@ def build_job(reading: Reading, attempts: Attempts) -> JobModel:
         ranks_seen=len(written),
         ranks_missing=sorted(set(range(world_size or 0)) - written) if written else [],
         hosts=model.hosts,
-        placement=_report_placement(model, settings.adapters(events)),
-        versions=settings.versions(events),
+        placement=_report_placement(model, settings.adapters(named.get("nccl.ib.devices", ()))),
+        versions=settings.versions(stating),
         parallel=settings.parallel_layout(arguments),
-        framework=settings.stated(events, "job.framework"),
+        framework=settings.stated(stating, "job.framework"),
         attempts=attempts.total,
         marks=settings.marks(arguments),
     )
     return model
 
 
-def _placements(
-    numbering: Numbering, events: Iterable[Event], series: Iterable[Points]
-) -> dict[int, Process]:
+def _placements(numbering: Numbering, records: Records) -> dict[int, Process]:
     """Return the newest process of each rank.
 
     Init lines come first, then torchrun's table of a host, then records and series that name both.
@@ -238,21 +242,23 @@ def _placements(
     for process in sorted(numbering.processes.values(), key=lambda one: one.attempt):
         if process.rank is not None:
             placements[process.rank] = process
-    for event in events:
-        if event.name != PLACEMENT or event.host is None:
+    for event in records.named.get(PLACEMENT, ()):
+        if event.host is None:
             continue
-        for local_rank, rank in worker_ranks(event).items():
-            placed = Process(rank=rank, host=event.host, local_rank=local_rank)
-            known = placements.setdefault(rank, placed)
+        for number, worker in worker_ranks(event).items():
+            placed = Process(rank=worker, host=event.host, local_rank=number)
+            known = placements.setdefault(worker, placed)
             if known.host == event.host and known.local_rank is None:
-                known.local_rank = local_rank
-    for event in events:
-        if event.rank is None or event.host is None:
+                known.local_rank = number
+    events = records.reading.events
+    places = dict.fromkeys((event.rank, event.host, event.local_rank) for event in events)
+    for rank, host, local_rank in places:
+        if rank is None or host is None:
             continue
-        process = placements.setdefault(event.rank, Process(rank=event.rank, host=event.host))
-        if process.host == event.host and process.local_rank is None:
-            process.local_rank = event.local_rank
-    for points in series:
+        process = placements.setdefault(rank, Process(rank=rank, host=host))
+        if process.host == host and process.local_rank is None:
+            process.local_rank = local_rank
+    for points in records.reading.points:
         if points.rank is not None and points.host is not None:
             placements.setdefault(points.rank, Process(rank=points.rank, host=points.host))
     return placements

@@ -6,10 +6,11 @@ rank; and the one rank of that host whose launcher saw it end by SIGKILL. The li
 the same process id.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from diagnose.facts.exits import EXITS
 from diagnose.facts.placement import Process
+from diagnose.facts.records import Records
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event
 
@@ -19,21 +20,21 @@ _TRAINS = LazyPattern(r"(?i)^(?:python|pt_|torch|ray|vllm|sglang|deepspeed|train
 """Names of processes that may be a rank, and no daemon of the host."""
 
 
-def name_killed(events: Sequence[Event], placements: Mapping[int, Process]) -> None:
+def name_killed(records: Records, placements: Mapping[int, Process]) -> None:
     """Give the kernel's kills the rank they ended, in place.
 
     Args:
-        events: With ranks and hosts completed otherwise.
+        records: With ranks and hosts completed otherwise.
         placements: By global rank.
     """
     kills: dict[tuple[str | None, int | None], list[Event]] = {}
-    for event in events:
-        if event.name == KILLED and event.host is not None:
+    for event in records.named.get(KILLED, ()):
+        if event.host is not None:
             kills.setdefault((event.host, event.pid), []).append(event)
     if not kills:
         return
-    per_task = not any(event.name.startswith("torchrun.") for event in events)
-    by_host = _killed_by_host(events)
+    per_task = not records.beginning("torchrun.")
+    by_host = _killed_by_host(records.among(EXITS))
     for (host, _), lines in kills.items():
         pids = sum(known == host for known, _ in kills)
         ranks = {line.rank for line in lines} - {None}
@@ -56,11 +57,10 @@ def _of_task(line: Event, placements: Mapping[int, Process]) -> int | None:
     return here[number] if whole and number is not None and number < len(here) else None
 
 
-def _killed_by_host(events: Sequence[Event]) -> dict[str | None, set[int | None]]:
+def _killed_by_host(exits: Iterable[Event]) -> dict[str | None, set[int | None]]:
     """Return by host the ranks that ended by SIGKILL."""
     found: dict[str | None, set[int | None]] = {}
-    for event in events:
-        killed = event.name in EXITS and event.fields.get("signal") == "SIGKILL"
-        if killed and event.rank is not None:
+    for event in exits:
+        if event.fields.get("signal") == "SIGKILL" and event.rank is not None:
             found.setdefault(event.host, set()).add(event.rank)
     return found

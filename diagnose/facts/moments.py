@@ -113,7 +113,7 @@ def log_ends(
             host = source.host or host_of(rank)
             extend(rank, host, clocks.instant(time, source.clock, host=host, file=source.name))
     for event in reading.events:
-        if is_writer(event):
+        if event.time is not None and is_writer(event):
             extend(event.rank, event.host, clocks.of(event))
     for points in reading.points:
         clock = by_file.get(points.file, Clock.NONE)

@@ -6,9 +6,10 @@ says another rank, and no two processes hold the same number. Every other commun
 through the process (host and pid) to the one that does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from diagnose.facts.records import Named
 from diagnose.facts.settings import MOST_RANKS, whole
 from diagnose.model.event import Event, Value
 
@@ -69,46 +70,43 @@ def process_key(event: Event) -> ProcessKey:
     return (event.host or event.file, event.attempt, who)
 
 
-def number_processes(events: Sequence[Event], stated: int | None, highest: int) -> Numbering:
+def number_processes(named: Named, stated: int | None, highest: int) -> Numbering:
     """Return the processes that initialised NCCL, with their global ranks.
 
     Args:
-        events: The init lines among them are read.
+        named: The init lines among them are read.
         stated: World size that a program states, if any.
         highest: Highest rank that prefixes and file names state, -1 if none.
     """
-    inits = [event for event in events if event.name == NCCL_INIT]
+    inits = [(process_key(event), event) for event in named.get(NCCL_INIT, ())]
     numbering = Numbering()
-    for event in inits:
-        process = _process(numbering.processes, event)
+    for key, event in inits:
+        process = _process(numbering.processes, key, event)
         if event.communicator is not None:
-            group = numbering.members.setdefault(event.communicator, {})
-            group[process_key(event)] = process
-    sizes = [size for event in inits if (size := whole(event.fields.get("nranks")))]
+            numbering.members.setdefault(event.communicator, {})[key] = process
+    sizes = [size for _, event in inits if (size := whole(event.fields.get("nranks")))]
     sizes = [size for size in sizes if size <= MOST_RANKS]
     largest = max(sizes, default=0)
-    world = [event for event in inits if event.fields.get("nranks") == largest]
+    world = [(key, event) for key, event in inits if event.fields.get("nranks") == largest]
     if largest == 0 or largest < max(stated or 0, highest + 1) or _contradicted(world):
         return numbering
     numbering.world_size = largest
-    for event in world:
-        process = numbering.processes[process_key(event)]
+    for key, event in world:
+        process = numbering.processes[key]
         if process.rank is None:
             process.rank = whole(event.fields.get("comm_rank"))
-    for event in events:
-        if event.name == NCCL_TOPOLOGY and event.fields.get("nranks") == largest:
+    for event in named.get(NCCL_TOPOLOGY, ()):
+        if event.fields.get("nranks") == largest:
             known = numbering.processes.get(process_key(event))
             if known is not None and known.local_rank is None:
                 known.local_rank = whole(event.fields.get("comm_local_rank"))
     return numbering
 
 
-def _process(processes: dict[ProcessKey, Process], event: Event) -> Process:
-    process = processes.get(process_key(event))
+def _process(processes: dict[ProcessKey, Process], key: ProcessKey, event: Event) -> Process:
+    process = processes.get(key)
     if process is None:
-        process = processes[process_key(event)] = Process(
-            attempt=event.attempt, host=event.host, pid=event.pid
-        )
+        process = processes[key] = Process(attempt=event.attempt, host=event.host, pid=event.pid)
     process.files.add(event.file)
     if process.rank is None:
         process.rank = event.rank
@@ -121,14 +119,13 @@ def _process(processes: dict[ProcessKey, Process], event: Event) -> Process:
     return process
 
 
-def _contradicted(world: list[Event]) -> bool:
+def _contradicted(world: Iterable[tuple[ProcessKey, Event]]) -> bool:
     """Whether the numbers of the largest communicators cannot all be global ranks."""
     holders: dict[tuple[int, Value], ProcessKey] = {}
-    for event in world:
+    for holder, event in world:
         number = event.fields.get("comm_rank")
         if event.rank is not None and event.rank != number:
             return True
-        holder = process_key(event)
         if holders.setdefault((event.attempt, number), holder) != holder:
             return True
     return False

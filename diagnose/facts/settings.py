@@ -51,6 +51,9 @@ FEWEST_HASHED = 5
 LONGEST_MARK = 80
 """Characters of a mark."""
 
+SIZES = frozenset({"world_size", "global_world_size", "global_world_sizes"})
+"""Fields that state the size of the world, the last one a list of them."""
+
 MOST_RANKS = 1_000_000
 """A larger world size is a number that means something else."""
 
@@ -81,16 +84,12 @@ def stated_world_size(events: Sequence[Event], arguments: Mapping[str, Value]) -
 
     Where none is stated it is the product of the mesh of devices that is printed.
     """
-    sizes = [
-        whole(event.fields.get(name))
-        for event in events
-        for name in ("world_size", "global_world_size")
-        if name in event.fields
-    ]
-    sizes += [whole(arguments.get(name)) for name in ("world_size", "WORLD_SIZE", "job.world_size")]
+    sizes = [whole(arguments.get(name)) for name in ("world_size", "WORLD_SIZE", "job.world_size")]
     for event in events:
-        listed = event.fields.get("global_world_sizes")
-        sizes += [whole(size) for size in listed] if isinstance(listed, list) else []
+        if not SIZES.isdisjoint(event.fields):
+            listed = event.fields.get("global_world_sizes")
+            found = [event.fields.get("world_size"), event.fields.get("global_world_size")]
+            sizes += map(whole, [*found, *(listed if isinstance(listed, list) else [])])
     nodes, local = whole(arguments.get("nnodes")), whole(arguments.get("nproc_per_node"))
     if nodes and local:
         sizes.append(nodes * local)
@@ -122,14 +121,14 @@ def versions(events: Sequence[Event]) -> dict[str, str | None]:
 
 
 def adapters(events: Iterable[Event]) -> dict[str, list[str]]:
-    """Return the RDMA adapters of each host, as NCCL lists them."""
+    """Return the RDMA adapters of each host, as the first ``nccl.ib.devices`` lists them."""
     found: dict[str, list[str]] = {}
     for event in events:
         listed = event.fields.get("hcas")
-        if event.name == "nccl.ib.devices" and event.host and listed:
+        if event.host and event.host not in found and listed:
             names = listed if isinstance(listed, list) else str(listed).split(",")
             short = [str(name).split(":")[0].split("/")[0] for name in names]
-            found.setdefault(event.host, short)
+            found[event.host] = short
     return found
 
 

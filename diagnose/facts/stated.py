@@ -38,6 +38,8 @@ NETWORKS = {
 }
 """Event with addresses to the subject they give."""
 
+WITHOUT_FACT = frozenset({*NETWORKS, "nccl.ib.devices", "nccl.channel"})
+"""Events that state a subject and no fact."""
 
 BEST = ("with GPUDirect RDMA", "P2P")
 """Paths that count for a host where any of its channels has them."""
@@ -78,11 +80,20 @@ class Stated:
             values.clear()
         values.setdefault(value, event)
 
+    def members(self) -> dict[str | None, dict[Writer, Member]]:
+        """Return what each writer states, by host."""
+        return {
+            host: {writer: of_writer(values) for writer, values in writers.items()}
+            for host, writers in self.hosts.items()
+        }
+
 
 def collect(events: Iterable[Event]) -> dict[Subject, Stated]:
     """Return what was stated, by subject; of a variable a process states twice, the last."""
     found: dict[Subject, Stated] = {}
     for event in events:
+        if event.fact is None and event.name not in WITHOUT_FACT:
+            continue
         for name, value in _statements(event):
             key = (event.attempt, name, event.fields.get("variant"), event.name)
             found.setdefault(key, Stated()).add(event, value, last=event.fact == "env")
@@ -139,9 +150,9 @@ def of_writer(values: Mapping[str, Event]) -> Member:
     return Member(" and ".join(texts), values[texts[0]])
 
 
-def of_host(writers: Mapping[Writer, Mapping[str, Event]]) -> Member:
+def of_host(writers: Iterable[Member]) -> Member:
     """Return what most of a host's writers state, all of it where they disagree."""
-    members = [of_writer(values) for values in writers.values()]
+    members = list(writers)
     for best in BEST:
         if found := [one for one in members if one.value == best]:
             return found[0]

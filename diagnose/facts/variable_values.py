@@ -145,8 +145,7 @@ def _prefixes(
     """Yield adapter filters that match more than they name: ``mlx5_1`` also takes ``mlx5_10``."""
     listed: dict[str | None, set[str]] = {}
     for event in events:
-        hcas = event.fields.get("hcas")
-        if event.name == "nccl.ib.devices" and isinstance(hcas, list):
+        if event.name == "nccl.ib.devices" and isinstance(hcas := event.fields.get("hcas"), list):
             listed.setdefault(event.host, set()).update(map(str, hcas))
     for event in settings:
         variable = known.variables.get(str(event.fields["name"]))

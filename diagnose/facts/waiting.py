@@ -22,9 +22,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from diagnose.facts.clock import Clocks, Instant, first_of_each
-from diagnose.facts.identity import is_print_out, is_writer
+from diagnose.facts.identity import is_writer
 from diagnose.facts.job import JobModel
 from diagnose.facts.progress import Progress
+from diagnose.facts.records import Records
 from diagnose.model.event import Event, Nature, Value
 from diagnose.model.reading import Reading, SourceSummary
 
@@ -37,6 +38,8 @@ OWN_TIMEOUTS = frozenset({"c10d.watchdog_timeout", "c10d.dump_signal_sent"})
 
 AGENT = "torchrun."
 """Beginning of the names of what the launcher on each host prints."""
+
+STACKS = "stack.dump"
 
 FEWEST_WAITING = 3
 """Ranks that must have timed out before one that has not is odd."""
@@ -80,15 +83,16 @@ def hung_watchdogs(events: Iterable[Event], job: JobModel) -> Iterator[Event]:
             yield replace(event, name=EVENTS[1], nature=Nature.MEASUREMENT, fields=fields)
 
 
-def silent_ranks(reading: Reading, job: JobModel, clocks: Clocks) -> Iterator[Event]:
+def silent_ranks(records: Records, job: JobModel, clocks: Clocks) -> Iterator[Event]:
     """Yield the ranks that print no timeout and nothing after the wait began, at their last lines.
 
     Args:
-        reading: The input.
+        records: The input.
         job: Who is who, and when each log ends.
         clocks: When is when.
     """
-    waits = [event for event in reading.events if event.name in OWN_TIMEOUTS]
+    reading = records.reading
+    waits = records.among(OWN_TIMEOUTS)
     timed_out = {event.rank for event in waits} - {None}
     if len(timed_out) < FEWEST_WAITING:
         return
@@ -97,7 +101,7 @@ def silent_ranks(reading: Reading, job: JobModel, clocks: Clocks) -> Iterator[Ev
     begun = stamped or _last_stamps(waits, reading, job)
     onsets = [*first_of_each(begun), *first_of_each(begun, last=True)]
     found: list[tuple[int, SourceSummary, Gap]] = []
-    for rank, source in sorted(_own_logs(reading).items()):
+    for rank, source in sorted(_own_logs(records).items()):
         if rank in timed_out or (rank in failed and job.ends.get(rank)):
             continue
         gap = _gap(job.ends.get(rank, []), onsets, clocks)
@@ -120,43 +124,49 @@ def silent_ranks(reading: Reading, job: JobModel, clocks: Clocks) -> Iterator[Ev
             text=f"last of {source.lines} lines of rank {rank}: {gap} and no timeout",
             fields={
                 "gap": gap.seconds, "past": gap.past, "whole_host": host is not None,
-                "ranks": len(silent), "agent": _agent_wrote(rank, host_of, reading, job, clocks),
+                "ranks": len(silent), "agent": _agent_wrote(rank, host_of, records, job, clocks),
             },
             rank=rank, host=host_of, attempt=source.attempt,
         )  # fmt: skip
 
 
 def _agent_wrote(
-    rank: int, host: str | None, reading: Reading, job: JobModel, clocks: Clocks
+    rank: int, host: str | None, records: Records, job: JobModel, clocks: Clocks
 ) -> bool:
     """Return whether an agent of the host wrote behind the last line of a rank."""
     ends = job.ends.get(rank, [])
     return any(
         (apart := clocks.difference(end, at)) is not None and apart[0] > apart[1]
-        for event in reading.events
-        if event.name.startswith(AGENT) and host is not None and event.host == host
+        for event in records.beginning(AGENT)
+        if host is not None and event.host == host
         if (at := clocks.of(event)) is not None
         for end in ends
     )
 
 
-def _own_logs(reading: Reading) -> dict[int, SourceSummary]:
+def _own_logs(records: Records) -> dict[int, SourceSummary]:
     """Return the log of each rank: by the name of the file, else by its only writer."""
-    dumps = {event.file for event in reading.events if is_print_out(event)}
-    writers: dict[str, set[int | None]] = {}
-    for event in reading.events:
-        if is_writer(event):
-            writers.setdefault(event.file, set()).add(event.rank)
+    reading = records.reading
+    dumps = {event.file for event in records.named.get(STACKS, ()) if _by_a_tool(event)}
+    writers: dict[str, set[int]] = {}
+    for file, rank in {(event.file, event.rank) for event in reading.events if is_writer(event)}:
+        if rank is not None:
+            writers.setdefault(file, set()).add(rank)
     found: dict[int, SourceSummary] = {}
     for source in reading.sources:
         if not source.lines or source.name in dumps:
             continue
-        ranks = writers.get(source.name, set()) - {None}
+        ranks = writers.get(source.name, set())
         alone = next(iter(ranks)) if len(ranks) == 1 and not source.speakers else None
         for rank in (alone if source.rank is None else source.rank, *source.speakers):
             if rank is not None:
                 found[rank] = source
     return found
+
+
+def _by_a_tool(dump: Event) -> bool:
+    """Return whether stacks are the print-out of a tool rather than in a rank's log."""
+    return dump.fields["tool"] != "faulthandler"
 
 
 def _last_stamps(waits: Sequence[Event], reading: Reading, job: JobModel) -> list[Instant]:

@@ -59,6 +59,28 @@ def test_a_comparison_holds_or_not(where, fields, holds):
     assert fires(f"match: {{event: e.x, where: {where}}}", event("e.x", **fields)) is holds
 
 
+@pytest.mark.parametrize(
+    ("where", "lines"),
+    [
+        ("{x: [ib, eth]}", [1, 2, 4]),
+        ("{x: eth}", [2]),
+        ("{x: 1}", [3, 5]),
+        ("{x: true}", [6]),
+        ("{x: [ib, eth], rank: 0}", [1]),
+        ("{rank: 0, x: {not: ib}}", [5]),
+    ],
+)
+def test_values_select_their_records_in_the_order_of_the_logs(where, lines):
+    values = ("ib", "eth", 1, "ib", 1.0, True, ["ib"])
+    ranks = (0, 1, 2, 3, 0, 1, 1)
+    records = [
+        event("e.x", line, x=value, rank=rank)
+        for line, (value, rank) in enumerate(zip(values, ranks, strict=True), start=1)
+    ]
+    (found,) = matches(f"match: {{event: e.x, where: {where}}}", *records)
+    assert shown(found) == lines
+
+
 def test_advice_counts_only_where_the_rule_names_it():
     advice = event("e.x", nature=Nature.ADVICE)
     assert not fires("match: {event: e.x}", advice)

@@ -3,10 +3,15 @@ import pytest
 from diagnose.facts.attempts import find_attempts
 from diagnose.facts.case import build
 from diagnose.facts.clock import Clocks
+from diagnose.facts.records import Records
 from diagnose.model.event import Nature
 from diagnose.model.reading import SourceSummary
 
 from .build import event, init, points, reading
+
+
+def found(read):
+    return find_attempts(Records(read))
 
 
 def restart(line, **fields):
@@ -79,19 +84,19 @@ def load(line, name="ckpt.load_end"):
     ],
 )  # fmt: skip
 def test_starts(records, starts):
-    attempts = find_attempts(reading(*records))
+    attempts = found(reading(*records))
     assert attempts.starts.get("a.log", []) == starts
     assert attempts.total == 1 + len(starts)
 
 
 def test_line_of_the_restart_belongs_to_the_old_attempt():
-    attempts = find_attempts(reading(restart(10)))
+    attempts = found(reading(restart(10)))
     assert [attempts.at("a.log", line) for line in (9, 10, 11, 12)] == [0, 0, 1, 1]
 
 
 def test_path_states_the_attempt():
     source = SourceSummary(name="attempt_2/0/stderr.log", attempt=2)
-    attempts = find_attempts(reading(event(file=source.name, attempt=2), sources=[source]))
+    attempts = found(reading(event(file=source.name, attempt=2), sources=[source]))
     assert attempts.at(source.name, 1) == 2
     assert attempts.total == 3
 
@@ -100,7 +105,7 @@ def test_a_second_pass_changes_nothing():
     source = SourceSummary(name="a.log")
     records = reading(restart(10), event(line=20), sources=[source])
     for _ in range(2):
-        attempts = find_attempts(records)
+        attempts = found(records)
         for one in records.events:
             one.attempt = attempts.at(one.file, one.line, one.attempt)
     assert [one.attempt for one in records.events] == [0, 1]
@@ -115,7 +120,7 @@ def concatenated(*processes):
 
 
 def test_logs_one_behind_the_other_count_their_attempts_each():
-    attempts = find_attempts(reading(*concatenated((0, 7), (0, 17), (1, 8), (1, 18)), restart(90)))
+    attempts = found(reading(*concatenated((0, 7), (0, 17), (1, 8), (1, 18)), restart(90)))
     assert [attempts.at("a.log", line) for line in (5, 15, 25, 35, 90, 95)] == [0, 1, 0, 1, 0, 1]
     assert attempts.total == 2
     assert len(attempts.longest("a.log")) == 1
@@ -125,13 +130,13 @@ def test_a_host_that_joined_at_a_restart_was_not_there_before():
     old = concatenated((0, 7), (0, 17), (0, 27))
     new = [init(1, 2, line, host="node-09", pid=pid, gpu="0000:1b:00.0")
            for line, pid in ((12, 50), (22, 60))]  # fmt: skip
-    attempts = find_attempts(reading(*old, *new))
+    attempts = found(reading(*old, *new))
     assert [attempts.at("a.log", line) for line in (5, 15, 25)] == [0, 1, 2]
 
 
 def test_a_series_falls_into_its_attempts():
     known = reading(restart(10, left=2), restart(50, left=1))
-    attempts = find_attempts(known)
+    attempts = found(known)
     series = points("loss", [1.0] * 6, lines=[2, 9, 11, 40, 60, 61])
     assert attempts.spans(series) == [(0, 0, 2), (1, 2, 4), (2, 4, 6)]
     assert attempts.spans(points("loss", [1.0, 1.0], lines=[20, 21])) == [(1, 0, 2)]

@@ -81,10 +81,12 @@ def _usual(case: Case, runs: list[Stretch]) -> float:
 
 
 def _of_the_job(case: Case, runs: list[Stretch]) -> Iterator[Event]:
-    """Yield what the processes of the job wrote; tools and kernels log other times as well."""
+    """Yield what the processes of the job stamped; tools and kernels log other times as well."""
     files = {run.file for run in runs}
     for event in case.events:
-        if event.nature is not Nature.UNRELATED and (event.rank is not None or event.file in files):
+        if event.time is None or event.nature is Nature.UNRELATED:
+            continue
+        if event.rank is not None or event.file in files:
             yield event
 
 
