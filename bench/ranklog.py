@@ -35,6 +35,8 @@ SETTINGS = {
 }
 DEAD_CARD = 2
 SEQ = 1201
+LAST_CALL = 1_000_000
+"""Number of the call that a hang ends in, the same for all ranks but one."""
 
 
 class Rank:
@@ -157,9 +159,12 @@ class Rank:
         """Return what is left of the wait for a rank in the middle, which enters nothing more."""
         moment = 100_000.0
         culprit = self.job.world * 137 // 256
-        if self.number == culprit:
-            return c10d.dump_signal(self.job, self.number, moment + 1, 0, SEQ - 1)
-        return c10d.timeout(self.job, self.number, moment, c10d.Call(seq=SEQ))
+        late = self.number == culprit
+        self.calls = LAST_CALL - CALLS - late
+        last = self.trace()
+        if late:
+            return last + c10d.dump_signal(self.job, self.number, moment + 1, 0, SEQ - 1)
+        return last + c10d.timeout(self.job, self.number, moment, c10d.Call(seq=SEQ))
 
 
 FAULTS = {"port": Rank.dead_port, "hang": Rank.hang}

@@ -200,18 +200,19 @@ def scan(
     Raises:
         NoInputError: Nothing could be read; the part is written and says why.
         RuleErrors: As for ``run``.
-        UsageError: The part cannot be written, or another file is there.
+        UsageError: The part cannot be written, is one of the paths, or another file is there.
     """
     # Imported here: other runs write no parts.
     from diagnose.scanning.partial_file import check_target, label_of, write_part
 
     if isinstance(paths, str | PathLike):
         paths = [paths]
+    places = [str(path) for path in paths]
     target = Path(save)
-    check_target(target)
+    check_target(target, places)
     knowledge = load_knowledge(rules)
     scans = scan_paths(
-        [str(path) for path in paths],
+        places,
         knowledge.reader,
         label_of(target),
         texts=knowledge.texts,

@@ -18,13 +18,17 @@ so a job that never came so far has none. Cut off: a call without its ``comm`` i
 
 import re
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 
 from diagnose.ingest.lazy import LazyPattern
 from diagnose.model.event import Event, Nature, Value
 from diagnose.parsers.base import BlockText, BulkParser, make_event
 
 RECORDS = 64
-"""Records of one block at most."""
+"""Channels of one block at most."""
+
+WRITERS = 256
+"""Last calls of one block at most; who is left out may seem to have stopped before."""
 
 SMALL = 64 << 10
 """Bytes up to which a block is read line by line; a snippet of many writers is no larger."""
@@ -37,6 +41,9 @@ REACH = 16 << 10
 
 LOOKS = 8
 """Calls in a row without a new communicator or writer, after which a larger block is left."""
+
+APART = 32 << 10
+"""Bytes between the calls looked at to see whether a block has several writers."""
 
 ROUNDS = 4
 """Times that those seen so far may call before: who is behind made its last call rounds ago."""
@@ -140,34 +147,70 @@ def read_calls(block: BlockText) -> Iterable[Event]:
 
 def _last_calls(block: BlockText, literal: bytes, pattern: LazyPattern[bytes]) -> Iterable[Event]:
     data = block.data
-    seen: set[tuple[bytes, bytes]] = set()
-    events = []
+    last: dict[tuple[bytes, bytes], tuple[int, re.Match[bytes]]] = {}
     end = len(data)
     looks = 0
     small = len(data) <= SMALL
-    while small or looks < max(LOOKS, ROUNDS * len(seen)):
+    while small or looks < max(LOOKS, ROUNDS * len(last)):
         looks += 1
         place = data.rfind(literal, 0, end)
-        if place < 0 or len(seen) >= RECORDS:
+        if place < 0 or len(last) >= WRITERS:
             break
-        start = data.rfind(b"\n", 0, place) + 1
-        end = start
-        stop = data.find(b"\n", place)
-        # Two records glued into one line: the one at the place found.
-        word = data.rfind(b" ", start, place) + 1
-        found = pattern.search(data, max(start, word), stop if stop >= 0 else len(data))
-        if found is None:
-            continue
-        key = (_writer(data, place), found["comm"])
-        if key not in seen:
+        end = data.rfind(b"\n", 0, place) + 1
+        if _note(data, place, pattern, last):
             looks = 0
-            seen.add(key)
-            events.append(
-                make_event(
-                    "nccl.collective", Nature.MEASUREMENT, block.line_at(place), _call(found)
-                )
-            )
-    return reversed(events)
+    if not small and _shared(data, literal):
+        for place in _last_of_each(data, literal):
+            _note(data, place, pattern, last)
+    for place, found in sorted(last.values(), key=itemgetter(0)):
+        yield make_event("nccl.collective", Nature.MEASUREMENT, block.line_at(place), _call(found))
+
+
+def _note(
+    data: bytes,
+    place: int,
+    pattern: LazyPattern[bytes],
+    last: dict[tuple[bytes, bytes], tuple[int, re.Match[bytes]]],
+) -> bool:
+    """Take a call as the last of its writer and communicator, unless a later one is known."""
+    found = _call_at(data, place, pattern)
+    if found is None or (key := (_writer(data, place), found["comm"])) in last:
+        return False
+    last[key] = place, found
+    return True
+
+
+def _shared(data: bytes, literal: bytes) -> bool:
+    """Return whether several processes write into a block; a call is looked at now and then."""
+    first = None
+    for start in range(0, len(data), APART):
+        place = data.find(literal, start, start + APART)
+        if place >= 0:
+            writer = _writer(data, place)
+            first = first or writer
+            if writer != first:
+                return True
+    return False
+
+
+def _last_of_each(data: bytes, literal: bytes) -> list[int]:
+    """Return the places of the last calls of all writers, the last first.
+
+    Each may print many calls at a stretch, as a buffer of its own makes them, so that all calls
+    are looked at. Where each line has its time, so that no two begin alike, there are none.
+    """
+    begins = {text[text.rfind(b"\n") + 1 :] for text in data.split(literal)[:-1]}
+    if len(begins) > WRITERS:
+        return []
+    return sorted((data.rfind(begin + literal) + len(begin) for begin in begins), reverse=True)
+
+
+def _call_at(data: bytes, place: int, pattern: LazyPattern[bytes]) -> re.Match[bytes] | None:
+    """Return the call at a place: of two records glued into one line, the one there."""
+    start = data.rfind(b"\n", 0, place) + 1
+    stop = data.find(b"\n", place)
+    word = data.rfind(b" ", start, place) + 1
+    return pattern.search(data, max(start, word), stop if stop >= 0 else len(data))
 
 
 def _call(found: re.Match[bytes]) -> dict[str, Value]:
@@ -189,9 +232,10 @@ def _call(found: re.Match[bytes]) -> dict[str, Value]:
 
 
 def _writer(data: bytes, place: int) -> bytes:
-    """Return what stands before the message: host, pid and the like."""
+    """Return host, process and device before the message, without a time before them."""
     start = data.rfind(b"\n", 0, place) + 1
-    return data[start:place].partition(b" NCCL ")[0]
+    words = data[start:place].partition(b" NCCL ")[0].rsplit(b" ", 2)
+    return b" ".join(words[-2:] if words[-1].startswith(b"[") else words[-1:])
 
 
 PARSERS = (

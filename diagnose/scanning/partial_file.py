@@ -51,12 +51,20 @@ def label_of(target: Path) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def check_target(target: Path) -> None:
+def check_target(target: Path, paths: Iterable[str]) -> None:
     """Refuse a place for a part before any work is done.
 
+    Args:
+        target: Where it is to be saved.
+        paths: What is to be read.
+
     Raises:
-        UsageError: Its folder does not exist, or a file that is no part is there.
+        UsageError: Its folder does not exist, a file that is no part is there, or it is itself
+            one of the paths: it would be lost.
     """
+    place = os.path.realpath(target)
+    if any(os.path.realpath(path) == place for path in paths):
+        raise UsageError(f"{target} is to be read as well; save under another name")
     if not target.parent.is_dir():
         raise UsageError(f"the folder of {target} does not exist")
     try:

@@ -118,3 +118,28 @@ def test_who_is_a_call_behind_is_found_in_a_block_of_many_writers():
     events = read(module, "".join(lines))
     assert {one.pid: one.fields["op_count"] for one in events}[106] == 58
     assert len(events) == 16
+
+
+def test_the_last_calls_of_writers_who_print_at_a_stretch_are_found():
+    """As they do in one file, where each has a buffer."""
+    lines = [
+        f"node-07:{100 + rank}:1 [0] NCCL INFO AllReduce: opCount {number:x} sendbuff 0x7f01 "
+        f"recvbuff 0x7f02 count 8 datatype 7 op 0 root 0 comm 0x55d{rank:x} [nranks=16] stream 0x1\n"
+        for turn in range(3)
+        for rank in range(16)
+        for number in range(200 * turn, 200 * turn + (199 if (turn, rank) == (2, 6) else 200))
+    ]
+    events = read(module, "".join(lines))
+    assert {one.pid: one.fields["op_count"] for one in events} == {
+        100 + rank: 598 if rank == 6 else 599 for rank in range(16)
+    }
+
+
+def test_the_time_before_a_call_makes_no_writer_of_its_own():
+    lines = [
+        f"[2026-01-14 03:{number // 60:02d}:{number % 60:02d}] node-07:4121:1 [0] NCCL INFO AllReduce: "
+        f"opCount {number:x} sendbuff 0x7f01 recvbuff 0x7f02 count 8 datatype 7 op 0 root 0 "
+        "comm 0x55d0 [nranks=16] stream 0x1\n"
+        for number in range(1000)
+    ]
+    assert [one.fields["op_count"] for one in read(module, "".join(lines))] == [999]

@@ -289,6 +289,13 @@ def test_a_scheduler_that_does_not_answer_is_named(place, monkeypatch):
     assert said.startswith(f"Error: the Dask scheduler at {place} does not answer: ")
 
 
+@pytest.mark.parametrize("place", ["tcp://10.0.0.1", "tcp://10.0.0.1:port", "x://10.0.0.1:1"])
+def test_an_address_that_cannot_be_one_is_refused_without_a_try(place, monkeypatch):
+    monkeypatch.delattr(connect, "Client")
+    said = refusal("--engine", "dask", "--scheduler", place)
+    assert said.startswith(f"Error: the Dask scheduler at {place} does not answer: ")
+
+
 def test_a_scheduler_file_that_nobody_wrote_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(connect, "ANSWER", 0.2)
     said = refusal("--engine", "dask", "--scheduler", f"{tmp_path}/scheduler.json")

@@ -488,6 +488,15 @@ def test_a_log_is_never_written_over(tmp_path):
         save(tmp_path / "nowhere" / "x.part", folder)
 
 
+def test_a_part_that_is_read_is_never_written_over(tmp_path):
+    part, other = parts_of(tmp_path, "node-07", "node-08")
+    before = part.read_bytes()
+    for paths in ([part], [other, part.parent / "." / part.name]):
+        with pytest.raises(UsageError, match="to be read as well; save under another name"):
+            save(part, *paths)
+    assert part.read_bytes() == before
+
+
 def test_a_scan_of_nothing_is_a_part_that_says_why(tmp_path):
     (other,) = parts_of(tmp_path, "node-08")
     with pytest.raises(NoInputError, match="no such file"):

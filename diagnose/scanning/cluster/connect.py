@@ -85,7 +85,7 @@ def _started(jobs: int | None) -> LocalCluster:
 def _client_of(place: str) -> Client:
     address = place if _ADDRESS.fullmatch(place) else _address_in(Path(place))
     try:
-        _check_scheme(address)
+        _check_address(address)
         with warnings.catch_warnings():
             # Releases of Dask that cannot talk to each other fail; the others are nobody's trouble.
             warnings.simplefilter("ignore", VersionMismatchWarning)
@@ -97,14 +97,14 @@ def _client_of(place: str) -> Client:
         ) from error
 
 
-def _check_scheme(address: str) -> None:
+def _check_address(address: str) -> None:
     """See that an address can be tried; a client that cannot even try takes 40 s to go away.
 
     Raises:
-        ValueError: It has a scheme that Dask does not know, or that needs certificates.
+        ValueError: It has a scheme that Dask does not know, or that needs certificates, or no port.
     """
-    scheme, _ = parse_address(address)
-    get_backend(scheme)
+    scheme, place = parse_address(address)
+    get_backend(scheme).get_address_host(place)
     if scheme == "tls" and Security().get_connection_args("client").get("ssl_context") is None:
         raise ValueError("tls needs the certificates that distributed.comm.tls of Dask names")
 
