@@ -27,7 +27,7 @@ from diagnose.facts.stated import (
     Subject,
     Writer,
     collect,
-    of_host,
+    of_writer,
     usual_of,
 )
 from diagnose.facts.variables import table
@@ -54,16 +54,10 @@ def derive(events: Iterable[Event]) -> Iterator[Event]:
         meaning = _meaning(name)
         if meaning == "normal":
             continue
-        members = one.members()
-        if name in table().variables:
-            for host, writers in members.items():
-                yield from _within(name, host, writers, meaning)
-        hosts = {
-            host: of_host(writers.values()) for host, writers in members.items() if host is not None
-        }
-        yield from _compared(name, "host", hosts, meaning)
+        if len(one.values) > 1:
+            yield from _different(name, one, meaning)
         if meaning in ("fatal", "slow") and name in table().variables:
-            yield from _missing(name, hosts, spoke.get(attempt, {}), stated, attempt, meaning)
+            yield from _missing(name, one, spoke.get(attempt, {}), stated, attempt, meaning)
 
 
 def _meaning(name: str) -> str:
@@ -71,11 +65,21 @@ def _meaning(name: str) -> str:
     return variable.differs if variable else table().compared.get(name, "noted")
 
 
+def _different(name: str, one: Stated, meaning: str) -> Iterator[Event]:
+    """Yield the ranks that differ from the others of their host, and the hosts that do."""
+    if name in table().variables:
+        for host, writers in one.hosts.items():
+            yield from _within(name, host, writers, meaning)
+    yield from _compared(name, "host", one.of_hosts(), meaning)
+
+
 def _within(
-    name: str, host: str | None, writers: Mapping[Writer, Member], meaning: str
+    name: str, host: str | None, writers: Mapping[Writer, Mapping[str, Event]], meaning: str
 ) -> Iterator[Event]:
     """Yield the ranks that differ from the others of their host."""
-    ranks = {rank: member for (rank, _, _), member in writers.items() if rank is not None}
+    ranks = {
+        rank: of_writer(values) for (rank, _, _), values in writers.items() if rank is not None
+    }
     if len(ranks) > 1:
         yield from _compared(name, "rank", ranks, meaning, host)
 
@@ -158,7 +162,7 @@ def _spoke(events: Iterable[Event]) -> dict[int, dict[str, Event]]:
 
 def _missing(
     name: str,
-    holders: Mapping[str, Member],
+    one: Stated,
     spoke: Mapping[str, Event],
     stated: Mapping[Subject, Stated],
     attempt: int,
@@ -168,18 +172,20 @@ def _missing(
 
     A host on another network does not use the variables of the usual one, so says nothing.
     """
-    lacking = sorted(set(spoke) - set(holders))
+    lacking = sorted(spoke.keys() - one.hosts.keys())
+    if not lacking:
+        return
+    holders = one.of_hosts()
     total = len(lacking) + len(holders)
-    if not lacking or total < FEWEST or len(holders) < MAJORITY * total:
+    if total < FEWEST or len(holders) < MAJORITY * total:
         return
     if len({one.value for one in holders.values()}) > 1:
         return
     networks = {
-        host: of_host(writers.values())
-        for (when, subject, _, _), one in stated.items()
+        host: member
+        for (when, subject, _, _), other in stated.items()
         if when == attempt and subject == "nccl.net"
-        for host, writers in one.members().items()
-        if host is not None
+        for host, member in other.of_hosts().items()
     }
     chosen = usual_of(networks.values()) if networks else None
     for host in lacking:

@@ -67,9 +67,15 @@ class Member:
 
 @dataclass(slots=True)
 class Stated:
-    """What was stated of one subject: by host, by writer, the values with their first event."""
+    """What was stated of one subject.
+
+    Args:
+        hosts: By host, by writer, the values with their first event.
+        values: All of them.
+    """
 
     hosts: dict[str | None, dict[Writer, dict[str, Event]]] = field(default_factory=dict)
+    values: set[str] = field(default_factory=set)
 
     def add(self, event: Event, value: str, *, last: bool) -> None:
         """Note a value; ``last`` forgets what the writer stated before."""
@@ -79,13 +85,11 @@ class Stated:
         if last:
             values.clear()
         values.setdefault(value, event)
+        self.values.add(value)
 
-    def members(self) -> dict[str | None, dict[Writer, Member]]:
-        """Return what each writer states, by host."""
-        return {
-            host: {writer: of_writer(values) for writer, values in writers.items()}
-            for host, writers in self.hosts.items()
-        }
+    def of_hosts(self) -> dict[str, Member]:
+        """Return what each host that is known states."""
+        return {host: of_host(writers) for host, writers in self.hosts.items() if host is not None}
 
 
 def collect(events: Iterable[Event]) -> dict[Subject, Stated]:
@@ -150,9 +154,9 @@ def of_writer(values: Mapping[str, Event]) -> Member:
     return Member(" and ".join(texts), values[texts[0]])
 
 
-def of_host(writers: Iterable[Member]) -> Member:
+def of_host(writers: Mapping[Writer, Mapping[str, Event]]) -> Member:
     """Return what most of a host's writers state, all of it where they disagree."""
-    members = list(writers)
+    members = [of_writer(values) for values in writers.values()]
     for best in BEST:
         if found := [one for one in members if one.value == best]:
             return found[0]

@@ -5,7 +5,7 @@ shows is laid end to end from the first stamp to the last. Each second is counte
 parts are never more than the whole.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from statistics import median
 
 from diagnose.facts.case import Case
@@ -23,6 +23,9 @@ FEWEST = 20
 EVALUATION = ("train.eval_start", "train.eval_end")
 """Records of an evaluation without a loss."""
 
+Stamped = tuple[Event, float]
+"""An event and when it was printed, on the clock of the job."""
+
 NEAR = 0.5
 """A step time that a program prints is believed from this share of the time between its lines."""
 
@@ -39,8 +42,9 @@ def goodput(case: Case) -> Goodput | None:
     if sum(len(run.times) for run in runs) < FEWEST:
         return None
     usual = _usual(case, runs)
-    ends = dict(_ends(case, clock, runs))
-    begin = min(runs[0].times[0], *_begins(case, clock, runs[0]))
+    stamped = _stamped(case, clock, runs)
+    ends = dict(_ends(case, clock, runs, stamped))
+    begin = min(runs[0].times[0], *_begins(case, clock, runs[0], stamped))
     end = max(run.times[-1] for run in runs)
     end = max(end, ends.get(runs[-1].attempt, end))
     if usual <= 0 or end <= begin:
@@ -80,23 +84,24 @@ def _usual(case: Case, runs: list[Stretch]) -> float:
     return printed if NEAR * usual <= printed < usual else usual
 
 
-def _of_the_job(case: Case, runs: list[Stretch]) -> Iterator[Event]:
-    """Yield what the processes of the job stamped; tools and kernels log other times as well."""
+def _stamped(case: Case, clock: JobClock, runs: list[Stretch]) -> list[Stamped]:
+    """Return what the processes of the job stamped; tools and kernels log other times as well."""
     files = {run.file for run in runs}
-    for event in case.events:
-        if event.time is None or event.nature is Nature.UNRELATED:
-            continue
-        if event.rank is not None or event.file in files:
-            yield event
+    return [
+        (event, moment)
+        for event in case.events
+        if event.nature is not Nature.UNRELATED and (event.rank is not None or event.file in files)
+        if (moment := clock.of(event)) is not None
+    ]
 
 
-def _ends(case: Case, clock: JobClock, runs: list[Stretch]) -> Iterator[tuple[int, float]]:
+def _ends(
+    case: Case, clock: JobClock, runs: list[Stretch], stamped: Iterable[Stamped]
+) -> Iterator[tuple[int, float]]:
     """Yield the last moment of each attempt."""
     last: dict[int, float] = {}
-    for event in _of_the_job(case, runs):
-        moment = clock.of(event)
-        if moment is not None:
-            last[event.attempt] = max(moment, last.get(event.attempt, moment))
+    for event, printed in stamped:
+        last[event.attempt] = max(printed, last.get(event.attempt, printed))
     for source in case.reading.sources:
         moment = clock.at(source.last_time, source.clock, host=source.host, file=source.name)
         if moment is not None and source.name == runs[-1].file:
@@ -105,12 +110,14 @@ def _ends(case: Case, clock: JobClock, runs: list[Stretch]) -> Iterator[tuple[in
     yield from last.items()
 
 
-def _begins(case: Case, clock: JobClock, first: Stretch) -> Iterator[float]:
+def _begins(
+    case: Case, clock: JobClock, first: Stretch, stamped: Iterable[Stamped]
+) -> Iterator[float]:
     """Yield the moments of the attempt that came first, up to its first step."""
-    for event in _of_the_job(case, [first]):
-        moment = clock.of(event) if event.attempt == first.attempt else None
-        if moment is not None:
-            yield moment
+    for event, printed in stamped:
+        own = event.rank is not None or event.file == first.file
+        if own and event.attempt == first.attempt:
+            yield printed
     for source in case.reading.sources:
         moment = clock.at(source.first_time, source.clock, host=source.host, file=source.name)
         if moment is not None and source.name == first.file:
