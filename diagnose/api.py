@@ -9,7 +9,7 @@ from datetime import date
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diagnose.assembly import assemble
 from diagnose.engine.load import collect_rules, rule_parsers, rule_texts
@@ -450,14 +450,15 @@ def _concluded(
     report = _conclude(reading, case, knowledge, lang, compared)
     stated = compared is not None and any(row.measured is not None for row in compared.rows)
     if nothing_read and (reading.skipped or not stated):
-        raise NoInputError(unread(reading.skipped), report)
+        raise NoInputError(unread(reading.skipped, reading.truncated), report)
     return report
 
 
-def unread(skipped: Sequence[Mapping[str, str]]) -> str:
+def unread(skipped: Sequence[Mapping[str, str]], cut: Sequence[Mapping[str, Any]] = ()) -> str:
     """Return that nothing could be read, with the first reasons."""
-    reasons = "; ".join(f"{one['file']}: {one['reason']}" for one in skipped[:3])
-    return f"nothing could be read. {reasons or 'The input is empty.'}"
+    reasons = [f"{one['file']}: {one['reason']}" for one in skipped]
+    reasons += [f"{one['file']}: {one['what']}" for one in cut]
+    return f"nothing could be read. {'; '.join(reasons[:3]) or 'The input is empty.'}"
 
 
 def _conclude(
