@@ -9,7 +9,7 @@ from datetime import date
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diagnose.assembly import assemble
 from diagnose.engine.load import collect_rules, rule_parsers, rule_texts
@@ -24,7 +24,7 @@ from diagnose.ingest.address import shown
 from diagnose.ingest.paste import split
 from diagnose.ingest.source import Source
 from diagnose.model.comparison import BaselineTable
-from diagnose.model.reading import Reading
+from diagnose.model.reading import Extent, Reading
 from diagnose.model.report import ReportData
 from diagnose.parsers import shipped
 from diagnose.parsers.reader import Reader
@@ -236,6 +236,7 @@ def run_text(
     baseline: str | PathLike[str] | None = None,
     topology: str | PathLike[str] | None = None,
     lang: str = "en",
+    interrupted: bool = False,
 ) -> Report:
     """Diagnose a pasted snippet; headings such as ``==> rank0.log <==`` split it into sources.
 
@@ -248,6 +249,7 @@ def run_text(
         baseline: As for ``run``.
         topology: As for ``run``.
         lang: As for ``run``.
+        interrupted: More would have come; the report says so in ``inputs.partial``.
 
     Raises:
         NoInputError: The snippet is empty; ``report`` holds the report that says so.
@@ -265,6 +267,7 @@ def run_text(
         baseline=expected.baseline,
         topology=expected.topology,
         lang=lang,
+        partial=Extent(read=len(data), found=None) if interrupted else None,
     )
 
 
@@ -390,6 +393,7 @@ def run_sources(
     baseline: "Baseline | None" = None,
     topology: "Topology | None" = None,
     lang: str = "en",
+    partial: Extent | None = None,
 ) -> Report:
     """Diagnose sources held in memory.
 
@@ -400,11 +404,13 @@ def run_sources(
         baseline: What is expected of the run.
         topology: The inventory.
         lang: Language of playbook texts.
+        partial: How much came, if more would have come.
 
     Raises:
         NoInputError: All of them are empty; ``report`` holds the report that says so.
     """
     reading, nothing = read_texts(sources, knowledge.reader)
+    reading.partial = partial
     expected = Expected(baseline=baseline, topology=topology)
     return _report(reading, knowledge, limits, lang, expected, nothing_read=nothing)
 
@@ -444,14 +450,15 @@ def _concluded(
     report = _conclude(reading, case, knowledge, lang, compared)
     stated = compared is not None and any(row.measured is not None for row in compared.rows)
     if nothing_read and (reading.skipped or not stated):
-        raise NoInputError(unread(reading.skipped), report)
+        raise NoInputError(unread(reading.skipped, reading.truncated), report)
     return report
 
 
-def unread(skipped: Sequence[Mapping[str, str]]) -> str:
+def unread(skipped: Sequence[Mapping[str, str]], cut: Sequence[Mapping[str, Any]] = ()) -> str:
     """Return that nothing could be read, with the first reasons."""
-    reasons = "; ".join(f"{one['file']}: {one['reason']}" for one in skipped[:3])
-    return f"nothing could be read. {reasons or 'The input is empty.'}"
+    reasons = [f"{one['file']}: {one['reason']}" for one in skipped]
+    reasons += [f"{one['file']}: {one['what']}" for one in cut]
+    return f"nothing could be read. {'; '.join(reasons[:3]) or 'The input is empty.'}"
 
 
 def _conclude(

@@ -303,7 +303,8 @@ def _goodput(case: Case) -> Goodput | None:
 
 def _so_far(partial: Extent, verdict: Verdict, summary: str) -> str:
     """Return the summary of a report on a part of the input."""
-    read = f"Partial, {size(partial.read)} of {size(partial.found)} read"
+    of = "" if partial.found is None else f" of {size(partial.found)}"
+    read = f"Partial, {size(partial.read)}{of} read"
     if verdict == "no-evidence":
         return f"{read}: nothing was found in that part."
     return f"{read}: {summary}"

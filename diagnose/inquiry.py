@@ -89,7 +89,7 @@ def why_not(paths: Paths, name: str, *, rules: Paths = (), jobs: int | None = No
         engine=Local(jobs),
     )
     if nothing:
-        raise NoInputError(unread(reading.skipped))
+        raise NoInputError(unread(reading.skipped, reading.truncated))
     case = build(reading)
     outcomes = match_rules(knowledge.rules, case)
     suppressed = suppression(knowledge.rules, date.today())

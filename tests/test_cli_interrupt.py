@@ -1,5 +1,7 @@
 """Ctrl-C at any moment of the program."""
 
+import io
+import json
 import signal
 import subprocess
 import sys
@@ -85,6 +87,29 @@ def test_a_run_that_is_interrupted_while_it_judges_gives_its_report_and_status_1
     assert result.exit_code == 130
     assert result.stdout.startswith("Root cause: ")
     assert SO_FAR in result.stderr
+
+
+class Pipe(io.BytesIO):
+    """Standard input that is interrupted once all it has is read."""
+
+    def __next__(self):
+        return self.readline() or ctrl_c()
+
+
+def test_what_came_through_a_pipe_until_then_is_judged():
+    log = (SAMPLE / "rank0.log").read_bytes()
+    result = CliRunner().invoke(main, ["stdin", "--format", "json"], input=Pipe(log))
+    assert (result.exit_code, result.stderr) == (130, f"{SO_FAR}\n")
+    report = json.loads(result.stdout)
+    assert report["inputs"]["partial"] == {"read": len(log), "found": None}
+    assert report["summary"].startswith("Partial, ")
+    result = CliRunner().invoke(main, ["stdin"], input=Pipe(log))
+    assert "the reading was interrupted after " in " ".join(result.stdout.split())
+
+
+def test_a_pipe_of_which_nothing_came_yet_is_given_up():
+    result = CliRunner().invoke(main, ["stdin"], input=Pipe())
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Interrupted.\n")
 
 
 def program(before, *arguments):

@@ -4,12 +4,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 from click.core import ParameterSource
 
-from diagnose.cli.interrupt import interruptible
+from diagnose.cli.interrupt import Interrupts, interruptible
 from diagnose.cli.options import RunOptions, run_options
 from diagnose.cli.output import deliver, exit_status, rendered
 from diagnose.cli.progress import Bar
@@ -64,41 +64,65 @@ def stdin(context: click.Context, /, **values: Any) -> None:
 
 
 def _analyse_stdin(options: RunOptions) -> int:
-    data = _pasted()
+    with interruptible() as interrupts:
+        data, whole = _pasted(interrupts)
 
-    def analyse() -> ReportData:
-        from diagnose import api
+        def analyse() -> ReportData:
+            from diagnose import api
 
-        return api.run_text(
-            data,
-            rules=options.rules,
-            playbooks=options.playbooks,
-            baseline=options.baseline,
-            topology=options.topology,
-            since=options.since,
-            until=options.until,
-            lang=options.lang,
-        )
+            return api.run_text(
+                data,
+                rules=options.rules,
+                playbooks=options.playbooks,
+                baseline=options.baseline,
+                topology=options.topology,
+                since=options.since,
+                until=options.until,
+                lang=options.lang,
+                interrupted=not whole,
+            )
 
-    return _report(analyse, options)
+        status = _report(analyse, options)
+    return INTERRUPTED if interrupts.came else status
 
 
-def _pasted() -> bytes:
-    """Return what is on standard input.
+def _pasted(interrupts: Interrupts) -> tuple[bytes, bool]:
+    """Return what is on standard input, and whether that is all.
 
     Raises:
         UsageError: It is closed or cannot be read.
     """
     if sys.stdin is None:
         raise UsageError("standard input is closed; pipe a log into it or name a file")
-    if reads_terminal():
-        click.echo("Paste the log, then press Ctrl-D", err=True)
     try:
-        return sys.stdin.buffer.read()
+        if not reads_terminal():
+            return _piped(sys.stdin.buffer, interrupts)
+        click.echo("Paste the log, then press Ctrl-D", err=True)
+        return sys.stdin.buffer.read(), True
     except OSError as error:
         raise UsageError(
             f"standard input cannot be read: {error.strerror or error}; name the path instead"
         ) from error
+
+
+def _piped(pipe: BinaryIO, interrupts: Interrupts) -> tuple[bytes, bool]:
+    """Return the lines of a pipe, and whether they are all: Ctrl-C ends it once there are some.
+
+    As a rule it also ends the program that writes.
+    """
+    lines: list[bytes] = []
+    came = interrupts.during(lambda _done, _total: None)
+    whole = False
+    try:
+        for line in pipe:
+            lines.append(line)
+            came(len(lines), len(lines) + 1)
+        came(len(lines), len(lines))
+        whole = True
+    except KeyboardInterrupt:
+        if not lines:
+            raise
+    return b"".join(lines), whole
 
 
 def reads_terminal() -> bool:

@@ -47,11 +47,11 @@ class Extent:
 
     Args:
         read: What was read.
-        found: What there is.
+        found: What there is, None of a pipe.
     """
 
     read: int
-    found: int
+    found: int | None
 
 
 @dataclass(slots=True, kw_only=True)

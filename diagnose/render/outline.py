@@ -70,7 +70,10 @@ def leading(report: ReportData) -> list[Finding]:
 def _opening(report: ReportData, answers: Sequence[Finding], lang: Language) -> Iterator[Block]:
     if report.inputs.partial is not None:
         extent = report.inputs.partial
-        note = phrase(lang, "partial-note", read=size(extent.read), found=size(extent.found))
+        if extent.found is None:
+            note = phrase(lang, "partial-pipe", read=size(extent.read))
+        else:
+            note = phrase(lang, "partial-note", read=size(extent.read), found=size(extent.found))
         yield Headline(label(lang, phrase(lang, "partial")), note, "unsure")
     if report.verdict == "root-cause" and answers:
         if len(answers) > 1:

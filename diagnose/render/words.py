@@ -175,6 +175,10 @@ _WORDS: dict[str, tuple[str, str]] = {
         "this",
         "读取被中断：已读 {read}，共 {found}。其余内容可能改变结论",
     ),
+    "partial-pipe": (
+        "the reading was interrupted after {read}. What would have come may change this",
+        "读取在 {read} 后被中断。后续内容可能改变结论",
+    ),
     "inputs": ("files {files}, lines {lines}, {bytes}", "文件 {files}，行 {lines}，{bytes}"),
 }
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from diagnose.ingest.source import Entry, Source
+from diagnose.ingest.stream import CONTAINERS
 from diagnose.model.reading import Extent, Reading, SourceSummary
 from diagnose.parsers.reader import Reader
 from diagnose.scanning.engine import Engine
@@ -70,9 +71,16 @@ def read_all(
 
 
 def _parts(whole: Sequence[Joined]) -> Iterator[Part]:
-    """Yield the parts of each source up to the first unit of it that was not read."""
+    """Yield the parts of each source up to the first unit of it that was not read.
+
+    Members of an archive lie in the order in which a folder gave its files; they come as those of
+    a folder do, in the order of names.
+    """
     for of_source in whole:
-        yield from of_source.parts()
+        parts = of_source.parts()
+        if of_source.units[0].source.codec in CONTAINERS:
+            parts.sort(key=lambda part: part.summary.name)
+        yield from parts
         if not of_source.complete:
             name = of_source.units[0].source.name
             yield Part(SourceSummary(name=name), skipped=INTERRUPTED)

@@ -92,6 +92,17 @@ def test_packed_files_give_what_a_plain_one_in_chunks_gives(tmp_path):
         assert packed == plain
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_members_of_an_archive_come_in_the_order_of_names(order, tmp_path):
+    logs = Path(__file__).parents[2] / "samples/comms/ib-port-down/logs"
+    names = sorted(path.name for path in logs.iterdir())
+    with tarfile.open(tmp_path / "logs.tar", "w") as archive:
+        for name in names[::order]:
+            archive.add(logs / name, name)
+    packed = api.run([str(tmp_path / "logs.tar")]).to_json()
+    assert packed.replace("logs.tar!", "") == api.run([str(logs)]).to_json()
+
+
 def test_only_a_chunk_in_which_a_record_goes_on_with_a_record_is_read_again(tmp_path, monkeypatch):
     again = []
     original = reading.read_unit

@@ -386,6 +386,19 @@ def test_a_broken_part_ends_no_run(tmp_path):
     assert (skipped["file"], skipped["reason"], cut) == ("node-07.part", CUT_OFF, [])
 
 
+def test_a_part_broken_before_its_first_record_is_the_reason_that_nothing_is_read(tmp_path):
+    (part,) = parts_of(tmp_path, "node-07")
+    data = part.read_bytes()
+    rest = data[len(MARK) :]
+    for _ in ("what it is", "its sources"):
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        frame.decompress(rest)
+        rest = frame.unused_data
+    part.write_bytes(data[: 9 - len(rest)])
+    with pytest.raises(NoInputError, match="node-07: not read to its end: cut off before its end"):
+        diagnose.run([part])
+
+
 STRANGE = [None, True, -1, 10**400, 1.5, "x", [], {}, [None], [[]], {"all": []}, {"texts": [99]}]
 
 
