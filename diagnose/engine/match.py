@@ -4,7 +4,7 @@ What comes out are proposals; the verdict stage decides what is cause and what i
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diagnose.engine import expressions
@@ -13,8 +13,9 @@ from diagnose.engine.availability import lacking, possible
 from diagnose.engine.conditions import Selector
 from diagnose.engine.premise import Premise
 from diagnose.engine.records import (
+    Adjusted,
     Fired,
-    Record,
+    Match,
     count_of,
     guilty,
     witnesses,
@@ -29,7 +30,7 @@ from diagnose.model.report import Culprit
 from diagnose.model.taxonomy import stage_order
 
 if TYPE_CHECKING:
-    from diagnose.facts.series import SeriesView
+    pass
 
 EVIDENCE_LIMIT = 50
 """Events that one match keeps."""
@@ -42,60 +43,6 @@ GROUP_LIMIT = 10_000
 
 LATEST = 64
 """Last events of a finding that must all lie before what clears it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Adjusted:
-    """Corroboration or doubt that held.
-
-    Args:
-        by: What it added, negative for doubt.
-        events: The first lines that show it.
-    """
-
-    by: float
-    events: tuple[Event, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Match:
-    """One finding that a rule proposes.
-
-    Args:
-        rule: The rule.
-        group: Value of its ``by``; None for the job, or where the records lack it.
-        events: The evidence in the order of the sources, capped.
-        count: How many records of the logs it stands for.
-        names: Records by their ``as`` names.
-        culprit: Who is guilty; NICs and GPUs without their host.
-        confidence: Of the rule after ``raise`` and ``lower``.
-        title: One line.
-        explanation: Why.
-        missing: Evidence that would decide.
-        with_values: Values for the playbook.
-        cleared: Later evidence made it history.
-        series: The statistic behind it, if any.
-        onset: The event that began first, as far as the clocks tell.
-        adjusted: What raised or lowered the confidence.
-        problems: Texts or searches that failed.
-    """
-
-    rule: Rule
-    group: Any
-    events: tuple[Event, ...]
-    count: int
-    names: dict[str, list[Record]]
-    culprit: Culprit
-    confidence: float
-    title: str
-    explanation: str
-    missing: tuple[str, ...] = ()
-    with_values: dict[str, Any] = field(default_factory=dict)
-    cleared: bool = False
-    series: "SeriesView | None" = None
-    onset: Event | None = None
-    adjusted: tuple[Adjusted, ...] = ()
-    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from diagnose.engine.match import Match
+from diagnose.engine.records import Match
 from diagnose.engine.schema import Rule
 from diagnose.model.event import Event
 from diagnose.model.report import Culprit

@@ -15,7 +15,7 @@ from diagnose.model.report import Culprit
 from diagnose.version import VERSION
 
 if TYPE_CHECKING:
-    from diagnose.engine.match import Match
+    from diagnose.engine.records import Match
     from diagnose.engine.rule_set import RuleSet
 
 OVERLAY_KEYS: Mapping[str, Key] = {

@@ -5,16 +5,17 @@ in the logs shows them.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from diagnose.engine.schema import Rule
 from diagnose.facts.case import Case
 from diagnose.model.event import Clock, Event, Fact
 from diagnose.model.report import Culprit
 
 if TYPE_CHECKING:
-    from diagnose.engine.match import Match
+    from diagnose.facts.series import SeriesView
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +44,60 @@ class Fired:
 
 
 Record = Event | Fact | Member | Fired
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """Corroboration or doubt that held.
+
+    Args:
+        by: What it added, negative for doubt.
+        events: The first lines that show it.
+    """
+
+    by: float
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Match:
+    """One finding that a rule proposes.
+
+    Args:
+        rule: The rule.
+        group: Value of its ``by``; None for the job, or where the records lack it.
+        events: The evidence in the order of the sources, capped.
+        count: How many records of the logs it stands for.
+        names: Records by their ``as`` names.
+        culprit: Who is guilty; NICs and GPUs without their host.
+        confidence: Of the rule after ``raise`` and ``lower``.
+        title: One line.
+        explanation: Why.
+        missing: Evidence that would decide.
+        with_values: Values for the playbook.
+        cleared: Later evidence made it history.
+        series: The statistic behind it, if any.
+        onset: The event that began first, as far as the clocks tell.
+        adjusted: What raised or lowered the confidence.
+        problems: Texts or searches that failed.
+    """
+
+    rule: Rule
+    group: Any
+    events: tuple[Event, ...]
+    count: int
+    names: dict[str, list[Record]]
+    culprit: Culprit
+    confidence: float
+    title: str
+    explanation: str
+    missing: tuple[str, ...] = ()
+    with_values: dict[str, Any] = field(default_factory=dict)
+    cleared: bool = False
+    series: "SeriesView | None" = None
+    onset: Event | None = None
+    adjusted: tuple[Adjusted, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 class Moment(float):

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from diagnose.engine import cascade, weigh
-from diagnose.engine.match import Match, RuleOutcome
+from diagnose.engine.match import RuleOutcome
 from diagnose.engine.node import Node
+from diagnose.engine.records import Match
 from diagnose.facts.case import Case
 from diagnose.model.event import Event
 from diagnose.model.report import Culprit, Role
