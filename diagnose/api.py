@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from diagnose.assembly import assemble
 from diagnose.engine.load import collect_rules, rule_parsers, rule_texts
 from diagnose.engine.match import match_rules
-from diagnose.engine.overlay import suppression
 from diagnose.engine.rule_set import RuleSet
+from diagnose.engine.suppressed import suppression
 from diagnose.engine.verdict import judge
 from diagnose.errors import NoInputError, RuleErrors, UsageError
 from diagnose.facts.case import Case, build

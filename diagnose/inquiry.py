@@ -9,9 +9,9 @@ from pathlib import Path
 from diagnose.api import Knowledge, Paths, load_knowledge, unread
 from diagnose.engine.draft_rule import draft
 from diagnose.engine.match import match_rules
-from diagnose.engine.overlay import suppression
 from diagnose.engine.reader import suggestion
 from diagnose.engine.schema import Rule, event_conditions
+from diagnose.engine.suppressed import suppression
 from diagnose.engine.verdict import Judged, judge
 from diagnose.engine.why_not import Account, account
 from diagnose.errors import NoInputError, Unreadable, UsageError

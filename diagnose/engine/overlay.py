@@ -1,22 +1,16 @@
 """``overlay.yaml``: what a team changes in shipped rules, and what it silences."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diagnose.engine.applies import allows, constraints
 from diagnose.engine.compare import Lookup
 from diagnose.engine.read_condition import ConditionReader
 from diagnose.engine.reader import Path, Reader
 from diagnose.engine.schema import RULE_KEYS, Key, Where
-from diagnose.model.event import ATTRIBUTES, Event
-from diagnose.model.report import Culprit
 from diagnose.version import VERSION
-
-if TYPE_CHECKING:
-    from diagnose.engine.records import Match
-    from diagnose.engine.rule_set import RuleSet
 
 OVERLAY_KEYS: Mapping[str, Key] = {
     "requires": Key("map", "{}", "version of diagnose it was written for"),
@@ -117,32 +111,6 @@ def read_overlay(data: object, reader: Reader) -> Overlay:
     return Overlay(changes, frozenset(disabled), tuple(item for item in read if item is not None))
 
 
-def suppression(
-    rules: "RuleSet", today: date
-) -> Callable[["Match", Culprit], dict[str, str] | None]:
-    """Return a function that gives the suppression of a finding as the report shows it, or None.
-
-    Args:
-        rules: With the suppressions of all folders.
-        today: The date.
-    """
-
-    def of(match: "Match", culprit: Culprit) -> dict[str, str] | None:
-        def lookup(name: str) -> Sequence[Any]:
-            named = getattr(culprit, f"{name}s", None)
-            if named:
-                return list(named)
-            return [event[name] for event in match.events if _has(event, name)]
-
-        for entry in rules.suppressions:
-            rule = rules.aliases.get(entry.rule, entry.rule)
-            if rule == match.rule.id and entry.covers(lookup, today):
-                return entry.as_report()
-        return None
-
-    return of
-
-
 def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     """Return a map with another one laid over it, key by key; lists are replaced whole.
 
@@ -155,10 +123,6 @@ def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
         both = isinstance(old, Mapping) and isinstance(value, Mapping)
         merged[key] = merge(old, value) if both else value  # type: ignore[arg-type]
     return merged
-
-
-def _has(event: Event, name: str) -> bool:
-    return name in event.fields or name in ATTRIBUTES
 
 
 def _check_requires(data: object, reader: Reader) -> None:

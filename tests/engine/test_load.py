@@ -3,8 +3,8 @@ from datetime import date
 import pytest
 
 from diagnose.engine.load import collect_rules, load_rules, rule_parsers
-from diagnose.engine.overlay import suppression
 from diagnose.engine.schema import RULE_KEYS
+from diagnose.engine.suppressed import suppression
 from diagnose.errors import RuleErrors
 from diagnose.model.event import Line
 from diagnose.model.report import Culprit
