@@ -43,7 +43,10 @@ LOOKS = 8
 """Calls in a row without a new communicator or writer, after which a larger block is left."""
 
 APART = 32 << 10
-"""Bytes between the calls looked at to see whether a block has several writers."""
+"""Bytes between the places at which it is seen whether a block has several writers."""
+
+AMONG_CALLS = 2 << 10
+"""Bytes behind such a place in which there is a call where calls are what is written."""
 
 ROUNDS = 4
 """Times that those seen so far may call before: who is behind made its last call rounds ago."""
@@ -184,7 +187,7 @@ def _shared(data: bytes, literal: bytes) -> bool:
     """Return whether several processes write into a block; a call is looked at now and then."""
     first = None
     for start in range(0, len(data), APART):
-        place = data.find(literal, start, start + APART)
+        place = data.find(literal, start, start + AMONG_CALLS)
         if place >= 0:
             writer = _writer(data, place)
             first = first or writer
