@@ -43,7 +43,7 @@ class Limits:
         return cls(since=_moment(since, "since"), until=_moment(until, "until"))
 
     def apply(self, reading: Reading) -> None:
-        """Leave out what is outside the self.
+        """Leave out what is outside the limits.
 
         A record without a stamp has the time of the one before it in its source; those of which no
         time is known stay and are counted in ``truncated``.
@@ -67,12 +67,7 @@ class Limits:
                 kept.append(event)
         reading.events[:] = kept
         reading.truncated.extend(
-            {
-                "file": file,
-                "what": UNDATED,
-                "count": count,
-            }
-            for file, count in undated.items()
+            {"file": file, "what": UNDATED, "count": count} for file, count in undated.items()
         )
         _cut(reading.points, since, until)
         for source in reading.sources:

@@ -19,6 +19,7 @@ def merged(parts: Iterable[Part]) -> tuple[Reading, list[Entry]]:
     entries: list[Entry] = []
     found: dict[str, list[Part]] = {}
     archives: set[str] = set()
+    unread: list[tuple[str, str]] = []
     for part in parts:
         name = part.summary.name
         if part.entry is not None:
@@ -26,11 +27,16 @@ def merged(parts: Iterable[Part]) -> tuple[Reading, list[Entry]]:
         elif part.skipped is None:
             found.setdefault(name, []).append(part)
             archives.update(_archives(name))
-        elif name in found or name in archives:
+        elif name in found:
             reading.broke_off(name, part.skipped)
-            found.get(name, []).append(part)
+            found[name].append(part)
         else:
-            reading.skipped.append({"file": name, "reason": part.skipped})
+            unread.append((name, part.skipped))
+    for name, reason in unread:
+        if name in archives:  # its members come in any order, so all of them must be known
+            reading.broke_off(name, reason)
+        else:
+            reading.skipped.append({"file": name, "reason": reason})
     for of_source in found.values():
         whole = of_source[0] if len(of_source) == 1 else _together(of_source)
         reading.sources.append(whole.summary)

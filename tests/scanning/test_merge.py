@@ -1,5 +1,7 @@
 """Parts of sources as one reading."""
 
+import pytest
+
 from diagnose.model.event import Event, Nature
 from diagnose.model.reading import SourceSummary
 from diagnose.parsers.collect import Collector
@@ -55,3 +57,11 @@ def test_sources_are_collected_one_at_a_time(monkeypatch):
     most = max(sum(alive[:end]) for end in range(len(alive) + 1))
     assert len(reading.events) == 40
     assert most <= 2
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_an_archive_that_breaks_behind_a_member_was_read_in_part(order):
+    parts = [part("x.tar!y.tar!a.log", at=[1]), part("x.tar!y.tar", skipped="cut off")]
+    reading, _ = merged(parts[at] for at in order)
+    assert [one["file"] for one in reading.truncated] == ["x.tar!y.tar"]
+    assert not reading.skipped
