@@ -5,7 +5,6 @@ without a log is unknown.
 """
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from diagnose.engine.conditions_event import alone, satisfies, select_events, select_facts
@@ -13,7 +12,7 @@ from diagnose.engine.records import Member, Record, identities, witness
 from diagnose.engine.schema import AcrossCondition, EventCondition, FactCondition
 from diagnose.facts.case import Case
 from diagnose.facts.stated import FEWEST, MAJORITY
-from diagnose.model.event import Event, Fact
+from diagnose.model.event import Fact
 
 
 def select_members(condition: AcrossCondition, case: Case) -> list[Record]:
@@ -33,7 +32,7 @@ def select_members(condition: AcrossCondition, case: Case) -> list[Record]:
 def _missing(of: EventCondition | FactCondition, kind: str, case: Case) -> list[Member]:
     holders = _holders(of, case)
     events = [event for record in holders if (event := witness(record)) is not None]
-    first = _first(events, case)
+    first = case.first_of(events)
     if first is None:
         return []
     holding = {value for record in holders for value in identities(record, kind, case)}
@@ -53,15 +52,6 @@ def _holders(of: EventCondition | FactCondition, case: Case) -> list[Record]:
     if isinstance(of, EventCondition):
         return select_events(of, case)
     return select_facts(of, case)
-
-
-def _first(events: Iterable[Event], case: Case) -> Event | None:
-    """Return the event that began first as far as the clocks tell."""
-    first: Event | None = None
-    for event in events:
-        if first is None or case.ordered(event, first, onset=True) is True:
-            first = event
-    return first
 
 
 def _odd(of: EventCondition | FactCondition, kind: str, case: Case) -> list[Member]:

@@ -270,11 +270,7 @@ def _onset(events: Iterable[Event], case: Case) -> Event | None:
         known = by_file.setdefault(event.file, event)
         if event.onset is not None and (known.onset is None or event.onset < known.onset):
             by_file[event.file] = event
-    first: Event | None = None
-    for event in by_file.values():
-        if first is None or case.ordered(event, first, onset=True) is True:
-            first = event
-    return first
+    return case.first_of(by_file.values())
 
 
 def _cleared(

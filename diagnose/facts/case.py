@@ -1,6 +1,6 @@
 """The case: everything the rules may ask, made from what was read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -132,6 +132,14 @@ class Case:
     def ordered(self, a: Event, b: Event, *, onset: bool = False) -> bool | None:
         """Return whether ``a`` came before ``b``; None if concurrent or unknown, see ``order``."""
         return {"before": True, "after": False}.get(self.order(a, b, onset=onset))
+
+    def first_of(self, events: Iterable[Event]) -> Event | None:
+        """Return the event that began first, as far as the clocks tell; None of none."""
+        first: Event | None = None
+        for event in events:
+            if first is None or self.ordered(event, first, onset=True) is True:
+                first = event
+        return first
 
     def seconds_between(self, a: Event, b: Event, *, onset: bool = False) -> float | None:
         """Return the seconds from ``a`` to ``b`` on repaired clocks, None if incomparable."""
